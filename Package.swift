@@ -115,7 +115,7 @@ let package = Package(
         .target(
             name: "Approov",
             dependencies: [
-                "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", heap, httpTypes, logging,
+                "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes, logging,
             ],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
@@ -240,8 +240,8 @@ let package = Package(
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", crypto, httpTypes,
-                logging, "TestTags",
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP",
+                crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -318,8 +318,8 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", "TestTags", crypto, httpTypes, hummingbird,
-                nioCore, nioHTTP1, nioPosix, nioSSL,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags", crypto,
+                httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -41,6 +41,7 @@ let package = Package(
                 .product(name: "Attestation", package: "approov-swift"),
                 .product(name: "CertificatePinning", package: "approov-swift"),
                 .product(name: "HTTPTransport", package: "approov-swift"),
+                .product(name: "MessageSignatures", package: "approov-swift"),
                 .product(name: "OHTTP", package: "approov-swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

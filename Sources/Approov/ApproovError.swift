@@ -43,6 +43,8 @@ public struct ApproovError: CodedError {
         /// The reason is one of these: too many redirects, an unusable or ambiguous location, plain http where https is required, a body
         /// stream that cannot be sent twice, or a redirect from a host called over a relay to a host that would be called direct.
         public static let redirectRefused = Code("redirectRefused")
+        /// The request, or the caller's message, could not be signed; nothing was sent.
+        public static let signingFailed = Code("signingFailed")
         /// The response is larger than the caller allowed.
         public static let responseTooLarge = Code("responseTooLarge")
         /// The request's body could not be read, or the response's body could not be written to its file.

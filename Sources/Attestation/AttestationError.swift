@@ -22,6 +22,8 @@ public struct AttestationError: CodedError {
         public static let malformedEncoding = Code("malformedEncoding")
         /// The key is not a P-256 public key in JWK form (RFC 7517), or a private key cannot be read or used.
         public static let malformedKey = Code("malformedKey")
+        /// The installation key must not sign the message, because the signature would make evidence of it.
+        public static let unsignableMessage = Code("unsignableMessage")
         /// The input exceeds its size limit.
         public static let tooLarge = Code("tooLarge")
         /// The JWS (RFC 7515) has an unsupported shape, or its signature does not verify.

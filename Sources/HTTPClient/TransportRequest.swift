@@ -100,6 +100,11 @@ public struct TransferOptions: Sendable {
     /// The transport asks them when the connection is ready, and sends nothing once they are out of date.
     package var rules: (any RequestRules)?
 
+    /// The length that a file to upload must have; nil for any.
+    ///
+    /// Set when the request's fields describe the file, so that a file that changed since is not sent.
+    package var fileLength: Int?
+
     /// Makes options with the defaults above.
     public init() {}
 }

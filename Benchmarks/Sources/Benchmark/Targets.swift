@@ -19,6 +19,15 @@ struct Target {
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(1.3, of: "AsyncHTTPClient")),
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(5, of: "URLSession")),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
+            // At most 1.5 times, and 1.25 times, what the bare operations take.
+            Target(
+                group: .signatures, scenario: SignatureBenchmark.sign, name: SignatureBenchmark.ours,
+                bound: .times(1 / 1.5, of: SignatureBenchmark.bare)),
+            Target(
+                group: .signatures, scenario: SignatureBenchmark.verify, name: SignatureBenchmark.ours,
+                bound: .times(1 / 1.25, of: SignatureBenchmark.bare)),
+            Target(
+                group: .signatures, scenario: SignatureBenchmark.signShared, name: SignatureBenchmark.overhead, bound: .atMost(10_000)),
             Target(group: .oblivious, scenario: "64 at once", name: "answered of 10000", bound: .atLeast(10_000)),
         ]
         + ["exact", "wildcard", "miss"].flatMap { scenario in

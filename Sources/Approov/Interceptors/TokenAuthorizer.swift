@@ -106,7 +106,7 @@ final class TokenAuthorizer: Sendable {
         if let status = names.status { fields.append(HTTPField(name: status, value: result.status.wireName(.lower))) }
         guard let sendsStatus else {
             append(result, to: &fields, isOblivious: rule.settings.oblivious)
-            return .attached(SentToken(key: key, text: result.token, life: result.life))
+            return .attached(SentToken(key: key, text: result.token, life: result.life, accountKey: result.accountKey))
         }
         if sendsStatus || tokenHeader.sendsStatusWithoutToken {
             fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.status.wireName(tokenHeader.statusCase)))

@@ -71,9 +71,12 @@ extension ApproovService {
     /// Fetches a token for one caller, past the cache.
     private func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
         let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, heardAt, time] in
+        let result = await fetch.run { [authority, keeper, heardAt, accountKey, time] in
             let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, at: time)
-            if case .token = outcome { heardAt.note(time.uptime) }
+            if case .token(let result, _, _) = outcome {
+                heardAt.note(time.uptime)
+                accountKey.note(result, for: key)
+            }
             return outcome
         }
         return result.asked(for: key.host, at: time.date)

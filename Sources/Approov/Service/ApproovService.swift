@@ -30,6 +30,9 @@ public final class ApproovService: Sendable {
     let heardAt: LastHeard
     private let renewals = Mutex(TokenRenewalState())
     let last: LastResult
+    /// Signs with the installation key; nil if the attester cannot.
+    let installationSigner: (any InstallationSigner)?
+    let accountKey: AccountKey
 
     /// Sets up a service.
     ///
@@ -68,6 +71,7 @@ public final class ApproovService: Sendable {
                 initial: initial, transport: self.transport, attester: attester, developmentKey: developmentKey, time: clock,
                 backoff: backoff, timeout: limits.exchangeTimeout, proxy: proxy)
             deviceID = attester.deviceID
+            installationSigner = attester as? any InstallationSigner
             time = clock
             self.logger = logger
             self.limits = limits
@@ -78,11 +82,16 @@ public final class ApproovService: Sendable {
             self.heardAt = heardAt
             let last = LastResult()
             self.last = last
+            let accountKey = AccountKey()
+            self.accountKey = accountKey
             tokens = TokenCache(
                 capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock, backoff: backoff
             ) { key in
                 let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, at: clock)
-                if case .token = outcome { heardAt.note(clock.uptime) }
+                if case .token(let result, _, _) = outcome {
+                    heardAt.note(clock.uptime)
+                    accountKey.note(result, for: key)
+                }
                 last.note(outcome.result)
                 return outcome
             }

@@ -32,6 +32,10 @@ public struct TokenFetchResult: Sendable {
     let life: TokenLife?
     /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
     let isGenuine: Bool
+    /// The account's message-signing key that the token names; nil if the authority sent none.
+    ///
+    /// It stays in memory.
+    private(set) var accountKey: MessageSigningKey?
 
     init(
         status: TokenFetchStatus, token: String = "", arc: String = "", rejectionReasons: [String] = [], traceID: String = "",
@@ -54,6 +58,7 @@ public struct TokenFetchResult: Sendable {
             status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
             traceID: result.traceID, isConfigChanged: isConfigChanged, life: life,
             isGenuine: result.secureStrings != nil)
+        accountKey = result.messageSigningKey
     }
 
     init(_ failure: AuthorityFailure) {
@@ -74,10 +79,11 @@ public struct TokenFetchResult: Sendable {
         return copy
     }
 
-    /// A copy without the token, to be kept after the token was used or forgotten.
+    /// A copy without the token and the account's key, to be kept after the token was used or forgotten.
     var withoutToken: TokenFetchResult {
         var copy = self
         copy.token = ""
+        copy.accountKey = nil
         return copy
     }
 

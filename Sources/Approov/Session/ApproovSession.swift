@@ -88,6 +88,7 @@ public final class ApproovSession: Sendable {
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             policy: PolicyStation(hooks: authorizer?.hooks),
+            signing: try SigningStation(configuration, service: service, names: authorizer?.names, time: time),
             way: WayStation(ownRoute: configuration.obliviousRoute, isDirectRefused: configuration.allRequestsMustBeOblivious),
             transport: TransportStation(transport, time: time),
             response: ResponseStation(

@@ -58,6 +58,10 @@ public struct ApproovSessionConfiguration: Sendable {
     /// Each attempt to send a request attests: such tokens are never cached, prefetched or refreshed in the background. Make a
     /// separate session for the few requests that must not be replayed.
     public var limitedUse = false
+    /// How requests that carry a token are signed (RFC 9421); nil, the default, to sign none.
+    ///
+    /// A session that signs sends no token to an oblivious host, because a signature names the installation: it refuses such requests.
+    public var signing: MessageSigning?
     /// Whether the session fetches tokens at once; false by default.
     ///
     /// It binds them to the values of the binding headers among the wrapped session's additional headers, or to nothing when

@@ -17,6 +17,8 @@ struct RequestDraft: Sendable {
     var options = TransferOptions()
     /// What station 4 did.
     var token = TokenOutcome.notAttested
+    /// The length of the file whose digest station 6 signed; nil without one.
+    var signedFileLength: Int?
 
     /// Begins a draft.
     ///
@@ -47,6 +49,7 @@ struct RequestDraft: Sendable {
         options.totalTimeout = try deadline.remaining
         options.maximumBodyBytes = observation.bodyLimit
         options.rules = hop.policy
+        options.fileLength = signedFileLength
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)

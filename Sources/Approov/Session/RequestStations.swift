@@ -22,7 +22,7 @@ final class RequestStations: Sendable {
     let token: TokenStation  // 4
     // 5 substitutions
     let policy: PolicyStation  // after 5
-    // 6 signature
+    let signing: SigningStation  // 6
     let way: WayStation  // 7
     let transport: TransportStation  // 8
     let response: ResponseStation  // 9
@@ -30,13 +30,14 @@ final class RequestStations: Sendable {
 
     init(
         policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation, policy: PolicyStation,
-        way: WayStation, transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
+        signing: SigningStation, way: WayStation, transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
         self.defaults = defaults
         self.interceptors = interceptors
         self.token = token
         self.policy = policy
+        self.signing = signing
         self.way = way
         self.transport = transport
         self.response = response
@@ -87,6 +88,7 @@ final class RequestStations: Sendable {
             }
 
             // 6 signature: over exactly what goes on the wire.
+            if !signing.isOff { try await signing.sign(&draft, under: hop, by: deadline) }
 
             // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.
             guard policies.isInForce(hop) else {

@@ -67,6 +67,13 @@ struct CallCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Attest for every attempt of this request, and send a token for one use.")
     var limitedUse = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Sign the request (RFC 9421) with the installation's key, the account's message-signing key, or both.",
+            valueName: "install|account|both"))
+    var sign: SignChoice?
+
     @Flag(name: .customShort("i"), help: "Print status and headers before the body.")
     var includeHead = false
 
@@ -109,6 +116,11 @@ struct CallCommand: AsyncParsableCommand {
         }
         if noAttest, config != nil || state != nil || bind != nil || limitedUse {
             throw ValidationError("--config, --state, --bind and --limited-use are not valid with --no-attest.")
+        }
+        if sign != nil, noAttest || oblivious {
+            throw ValidationError(
+                "--sign is not valid with --no-attest, because only requests with a token are signed, nor with --oblivious, because a"
+                    + " signature names the installation.")
         }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if relay != nil, !noAttest {
@@ -175,7 +187,7 @@ struct CallCommand: AsyncParsableCommand {
         guard verbose else { return nil }
         let plan = CallPlan(
             url: call.url, method: call.sentMethod, headers: call.headers, bind: bind, isEvaluated: !pins.isEmpty, relay: relay,
-            service: service)
+            sign: sign, service: service)
         return CallNarrator(try CurlTransport(), plan: plan)
     }
 
@@ -197,6 +209,7 @@ struct CallCommand: AsyncParsableCommand {
         var configuration = ApproovSessionConfiguration()
         configuration.bindHeader = bind
         configuration.limitedUse = limitedUse
+        configuration.signing = sign?.signing
         configuration.obliviousRoute = try await route(anchors)
         configuration.allRequestsMustBeOblivious = oblivious
         configuration.transport = narrator

@@ -8,6 +8,7 @@ import HTTPClient
 struct DemoApp {
     let service: ApproovService
     private let session: ApproovSession
+    private let roots: String
 
     /// - Parameters:
     ///   - configuration: The initial configuration file that the app ships with.
@@ -17,6 +18,7 @@ struct DemoApp {
     /// - Throws: The SDK's error when it cannot use one of these.
     init(configuration: URL, state: URL, roots: String, from address: String? = nil) throws {
         let transport = try address.map { FromAddress(address: try CanonicalHost($0), base: try CurlTransport()) }
+        self.roots = roots
         service = try ApproovService(
             configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state, transport: transport)
         session = try ApproovSession(
@@ -34,6 +36,26 @@ struct DemoApp {
         request.setValue(authorization, forHTTPHeaderField: "Authorization")
         let (data, response) = try await session.data(for: request)
         return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
+    }
+
+    /// Sends a signed order.
+    /// - Returns: The answer, and the request as it was sent.
+    func order(_ text: String, at url: String, authorization: String) async throws -> (answer: Answer, sent: TransportRequest) {
+        let transport = LastRequest(base: try CurlTransport())
+        var configuration = ApproovSessionConfiguration()
+        configuration.signing = .installation()
+        configuration.transport = transport
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: service,
+            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), bindHeader: ShapesAPI.bindingHeader,
+            configuration: configuration)
+        var request = URLRequest(url: try parsed(url))
+        request.httpMethod = "POST"
+        request.httpBody = Data(text.utf8)
+        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        let (data, response) = try await session.data(for: request)
+        guard let sent = transport.request else { throw DemoFailure("the app sent no request") }
+        return (Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self)), sent)
     }
 
     /// Makes a call whose server the app must refuse, and returns the refusal.

@@ -58,6 +58,7 @@ struct DemoRun {
             let steps = DemoSteps(world: world, app: app)
             _ = try await report.step(.attestedCall) { ((), detail: try await steps.attestedCall()) }
             _ = try await report.step(.otherAuthorization) { ((), detail: try await steps.otherAuthorization()) }
+            _ = try await report.step(.signedRequest) { ((), detail: try await steps.signedRequest()) }
             _ = try await report.step(.impostor) { ((), detail: try await steps.impostor()) }
             _ = try await report.step(.unregisteredExecutable) { ((), detail: try await steps.unregisteredExecutable()) }
             _ = try await report.step(.oblivious) { ((), detail: try await steps.oblivious()) }

@@ -3,6 +3,7 @@ enum DemoStep: String, CaseIterable {
     case start
     case attestedCall = "attested-call"
     case otherAuthorization = "other-authorization"
+    case signedRequest = "signed-request"
     case impostor
     case unregisteredExecutable = "unregistered-executable"
     case oblivious
@@ -15,6 +16,7 @@ enum DemoStep: String, CaseIterable {
         case .start: "All servers run on this machine, each with TLS"
         case .attestedCall: "A registered app gets a token, and the API accepts its call"
         case .otherAuthorization: "A stolen token is useless with another user's Authorization"
+        case .signedRequest: "The API refuses a signed request of which one byte was changed on the way"
         case .impostor: "A server with another key gets no byte of the request, although the app trusts its CA"
         case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API accepts"
         case .oblivious: "With Oblivious HTTP neither relay nor gateway sees both the client's address and the request"

@@ -32,6 +32,20 @@ struct DemoSteps {
         return "the API answered 200 to a replay with its own Authorization, and 401 with another one"
     }
 
+    /// The API accepts an order that the app signed, and refuses it with one other byte in its body.
+    func signedRequest() async throws -> String {
+        let (answer, sent) = try await app.order(
+            "1 square", at: world.url(ShapesAPI.orders, port: world.api.port), authorization: Self.alice)
+        try expect(answer.status == 200, "the API answered \(answer.status) to the signed order")
+        // The control: an unchanged copy passes, so the refusal below comes from the change.
+        let copy = try await plainResponse(to: sent, body: "1 square")
+        try expect(copy.status == 200, "the API answered \(copy.status) to a copy of the signed order")
+        let changed = try await plainResponse(to: sent, body: "9 square")
+        try expect(changed.status == 401, "the API answered \(changed.status) to the order with one byte changed")
+        try expect(changed.headerFields[.wwwAuthenticate] == "Approov-Signature", "the API refused the changed order for another reason")
+        return "200 \"\(answer.text)\" to the order as signed, and 401 to the same order with one byte changed"
+    }
+
     /// An impostor with a certificate of the same trusted CA but another key receives no byte of HTTP.
     func impostor() async throws -> String {
         let requests = world.api.counters.requests
@@ -161,6 +175,16 @@ struct DemoSteps {
         if let token, let name = HTTPField.Name("Approov-Token") { request.headerFields[name] = token }
         if let authorization { request.headerFields[.authorization] = authorization }
         return try await transport.send(request).status
+    }
+
+    /// The answer to a copy of a request with this body, from a client without the SDK.
+    private func plainResponse(to sent: TransportRequest, body: String) async throws -> TransportResponse {
+        let transport = try CurlTransport()
+        defer { transport.shutdown() }
+        let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: world.root.pem))
+        return try await transport.send(
+            TransportRequest(
+                url: sent.url, method: sent.method, headerFields: sent.headerFields, body: .bytes(Array(body.utf8)), policy: policy))
     }
 
     private func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {

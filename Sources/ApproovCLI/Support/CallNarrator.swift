@@ -46,6 +46,7 @@ struct CallPlan: Sendable {
     let bind: String?
     let isEvaluated: Bool
     let relay: String?
+    let sign: SignChoice?
     let service: ApproovService?
 
     /// Says how the configuration in force now treats the call's host, or a redirect's.
@@ -74,6 +75,9 @@ struct CallPlan: Sendable {
             lines += headers.map { "> \($0.name)" }
         } else if !isRelayed {
             lines += request.headerFields.map { "> \($0.name)" }
+        }
+        if let sign, let name = HTTPField.Name("Signature-Input"), request.headerFields.contains(name) {
+            lines.append("* signed with \(sign.words)")
         }
         if let arc = await arc(at: target ?? url, of: request, isRelayed: isRelayed) {
             lines.append("* attestation response code \(arc); to explain it: approov token -arc \(arc)")

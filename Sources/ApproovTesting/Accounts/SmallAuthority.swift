@@ -14,6 +14,8 @@ package final class SmallAuthority: Sendable {
         package var rejectionReasons: [String]?
         /// The secure strings of the account; nil for an app that is not genuine.
         package var secureStrings: [String: String]? = [:]
+        /// The account's message-signing key; nil if it has none.
+        package var messageSigningKey: MessageSigningKey?
         package var configurations: [SignedConfiguration] = []
         package var offersNextChallenge = true
         /// Answers in place of the authority; nil: it answers itself.
@@ -50,7 +52,7 @@ package final class SmallAuthority: Sendable {
                 rejectionReasons: script.rejectionReasons, traceID: "trace-\(nextNumber())",
                 configurations: script.configurations,
                 challenge: script.offersNextChallenge ? challenge(expiresIn: script.lifetime + 60) : nil,
-                secureStrings: script.rejectionReasons == nil ? script.secureStrings : nil)
+                secureStrings: script.rejectionReasons == nil ? script.secureStrings : nil, messageSigningKey: script.messageSigningKey)
             return .json(result.json, to: request)
         case (.get, "/v1/configuration"):
             seen.change { $0.configurationRequests += 1 }

@@ -9,7 +9,7 @@ import Synchronization
 ///     let attester = ScriptedAttester(measurement: "…")                       // evidence that an authority can judge
 ///     let broken = ScriptedAttester { _ in throw SomeError() }               // no evidence
 ///     let garbage = ScriptedAttester { _ in "not a JWS" }                    // evidence that no authority accepts
-public final class ScriptedAttester: Attester {
+public final class ScriptedAttester: Attester, InstallationSigner {
     /// The installation's device ID.
     public let deviceID: DeviceID
     /// The installation's key.
@@ -56,6 +56,12 @@ public final class ScriptedAttester: Attester {
         recorded.withLock { $0.append(request) }
         return try await script(request)
     }
+
+    /// Signs with the installation's key.
+    /// - Parameter message: The message.
+    /// - Returns: The signature, r and s, 32 bytes each.
+    /// - Throws: Any error of the key.
+    public func installationSignature(of message: [UInt8]) throws -> [UInt8] { Array(try key.signature(for: message).rawRepresentation) }
 
     /// The requests so far, in order.
     public var requests: [EvidenceRequest] { recorded.withLock { $0 } }

@@ -53,6 +53,9 @@ public final class InstallationAttester: Attester {
         return try evidence.signed(by: key)
     }
 
+    /// Signs with the installation key; r and s, 32 bytes each.
+    func sign(_ message: [UInt8]) throws(AttestationError) -> [UInt8] { try ES256.sign(message, by: key) }
+
     private func measured() async throws -> String {
         let task = measurement.withLock { current in
             if let current { return current }

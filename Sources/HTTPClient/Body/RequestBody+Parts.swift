@@ -1,4 +1,5 @@
 import Foundation
+package import HTTPTypes
 import Synchronization
 
 extension RequestBody {
@@ -24,6 +25,19 @@ extension RequestBody {
             }
         }
     }
+
+    /// The value of the field Content-Length that the transport sends with this body (RFC 9110, section 8.6); nil if it sends none.
+    ///
+    /// - Parameter method: The request's method.
+    /// - Returns: The length in bytes; nil without content, unless the method gives content a meaning, and for a stream of unknown length.
+    /// - Throws: ``TransportError`` with code `requestBodyFailed` for a file that cannot be opened.
+    package func contentLength(for method: HTTPRequest.Method) throws -> Int? {
+        if case .none = self { return Self.givesContentMeaning(method) ? 0 : nil }
+        return try length
+    }
+
+    /// Whether a request with this method must say that it has no content.
+    static func givesContentMeaning(_ method: HTTPRequest.Method) -> Bool { method == .post || method == .put || method == .patch }
 
     /// Hands out the body part by part, in order, for transports that embed it in another message.
     ///

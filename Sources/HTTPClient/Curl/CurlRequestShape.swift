@@ -91,7 +91,7 @@ struct CurlRequestShape: Equatable {
         case .none where method == .head:
             try easy.set(CURLOPT_NOBODY, 1)
             return
-        case .none where method == .post || method == .put || method == .patch:
+        case .none where RequestBody.givesContentMeaning(method):
             // Requests whose method gives content a meaning must say that there is none (RFC 9110, section 8.6).
             try easy.set(CURLOPT_POST, 1)
             try easy.setLarge(CURLOPT_POSTFIELDSIZE_LARGE, 0)

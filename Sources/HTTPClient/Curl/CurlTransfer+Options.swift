@@ -36,7 +36,7 @@ extension CurlTransfer {
         }
         // libcurl would add these itself; the last two only when there is content, or could be.
         if !request.headerFields.scan(for: .accept) { try leaveOut("Accept") }
-        if upload.length != 0 || (request.method != .get && request.method != .head) {
+        if upload.hasContent || (request.method != .get && request.method != .head) {
             if !request.headerFields.scan(for: .contentType) { try leaveOut("Content-Type") }
             try leaveOut("Expect")
         }

@@ -147,6 +147,9 @@ public final class CurlTransport: HTTPTransport {
     private func prepare(_ request: TransportRequest, terms: TrustHook.Terms?) throws(TransportError) -> CurlTransfer {
         let upload = try CurlUpload(
             request.body, offersDecoding: request.options.decompresses && !request.headerFields.scan(for: .acceptEncoding))
+        if let length = request.options.fileLength, case .file = upload.source, upload.length != length {
+            throw TransportError(.requestBodyFailed, "the file to upload changed while the request was prepared; send it again")
+        }
         let transfer = try CurlTransfer(handles: handles, upload: upload, request: request, terms: terms)
         try transfer.configure(request, library: library)
         return transfer

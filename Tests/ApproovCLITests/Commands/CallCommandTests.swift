@@ -162,6 +162,14 @@ struct CallCommandTests {
         }
     }
 
+    @Test("--sign is refused where no request is signed, and for a key that there is not")
+    func sign() async throws {
+        for arguments in [["--no-attest", "--sign", "install"], ["--oblivious", "--sign", "account"], ["--sign", "device"]] {
+            let run = try await Approov.run(["call", "https://api.localhost:1/"] + arguments, in: folder.url)
+            #expect(run.exitCode == 2 && run.errors.contains("--sign"), "\(run.errors)")
+        }
+    }
+
     @Test("-v reports that a dynamic configuration has expired, and never reports it of the initial one")
     func expiredConfiguration() async throws {
         let key = P256.Signing.PrivateKey()

@@ -268,4 +268,33 @@ import Testing
         _ = try await site.get(policy: policy)
         await site.stop()
     }
+
+    @Test("A file whose length is not the one that the request's fields state is not sent")
+    func changedFile() async throws {
+        let site = try await Site.start()
+        let folder = try TemporaryFolder()
+        let path = try folder.write("12345", to: "upload")
+        var request = TransportRequest(url: try site.url(), method: .put, body: .file(path: path), policy: try site.policy())
+        request.options.fileLength = 5
+        #expect(try await site.transport.send(request).status == 200)
+        request.options.fileLength = 4
+        let changed = request
+        let error = await transportError { try await site.transport.send(changed) }
+        #expect(error?.code == .requestBodyFailed && error?.message.contains("changed") == true)
+        #expect(site.server.counters.requests == 1)
+        await site.stop()
+    }
+
+    @Test("A GET request with an empty body states its length, and no content type of its own")
+    func emptyBody() async throws {
+        let seen = Shared<[HTTPFields]>([])
+        let site = try await Site.start { request in
+            seen.change { $0.append(request.headerFields) }
+            return TestResponse(text: "")
+        }
+        _ = try await site.transport.send(TransportRequest(url: try site.url(), body: .bytes([]), policy: try site.policy()))
+        let fields = try #require(seen.value.first)
+        #expect(fields[.contentLength] == "0" && !fields.contains(.contentType))
+        await site.stop()
+    }
 }
