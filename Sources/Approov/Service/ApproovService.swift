@@ -30,6 +30,7 @@ public final class ApproovService: Sendable {
     let heardAt: LastHeard
     private let renewals = Mutex(TokenRenewalState())
     let last: LastResult
+    let strings: SecureStrings
 
     /// Sets up a service.
     ///
@@ -78,10 +79,15 @@ public final class ApproovService: Sendable {
             self.heardAt = heardAt
             let last = LastResult()
             self.last = last
+            let strings = SecureStrings(
+                time: clock,
+                instance: InstanceStrings(
+                    folder: stateDirectory, seal: ValueSeal(attester, for: InstanceStrings.purpose(account: initial.account))))
+            self.strings = strings
             tokens = TokenCache(
                 capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock, backoff: backoff
             ) { key in
-                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, at: clock)
+                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, strings, at: clock)
                 if case .token = outcome { heardAt.note(clock.uptime) }
                 last.note(outcome.result)
                 return outcome
@@ -306,7 +312,8 @@ public final class ApproovService: Sendable {
     }
 
     static func fetch(
-        _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper, at time: any TimeSource
+        _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper,
+        _ strings: SecureStrings, at time: any TimeSource
     ) async -> TokenFetchOutcome {
         keeper.checkDates()
         do {
@@ -314,6 +321,9 @@ public final class ApproovService: Sendable {
             let isChanged = await keeper.offer(result.configurations)
             let life = TokenLife(since: since, length: .seconds(result.expiresIn))
             let fetched = TokenFetchResult(result, isConfigChanged: isChanged, life: life).asked(for: key.host, at: time.date)
+            // For an oblivious host the authority sends no strings, so their absence says nothing. The host may just have become one.
+            let rule = (try? CanonicalHost(key.host)).flatMap(keeper.current.protectedHost)
+            if !key.isOblivious, rule?.settings.oblivious != true { strings.note(result.secureStrings, of: fetched, life) }
             return .token(fetched, lifetime: life.length, since: since)
         } catch {
             return .failure(TokenFetchResult(error).asked(for: key.host, at: time.date))

@@ -30,6 +30,8 @@ public struct TokenFetchResult: Sendable {
     public private(set) var date: Date?
     /// When the token's life began and how long it is; nil without a token.
     let life: TokenLife?
+    /// The custom JWT; nil unless one was asked for and the app is genuine.
+    private(set) var customToken: String?
     /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
     let isGenuine: Bool
 
@@ -54,6 +56,7 @@ public struct TokenFetchResult: Sendable {
             status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
             traceID: result.traceID, isConfigChanged: isConfigChanged, life: life,
             isGenuine: result.secureStrings != nil)
+        customToken = result.customToken
     }
 
     init(_ failure: AuthorityFailure) {
@@ -74,10 +77,25 @@ public struct TokenFetchResult: Sendable {
         return copy
     }
 
+    /// A copy that ends with another status.
+    func with(_ status: TokenFetchStatus) -> TokenFetchResult {
+        var copy = self
+        copy.status = status
+        return copy
+    }
+
+    /// A copy with the custom JWT in place of the token.
+    var withCustomToken: TokenFetchResult {
+        var copy = self
+        copy.token = customToken ?? ""
+        return copy
+    }
+
     /// A copy without the token, to be kept after the token was used or forgotten.
     var withoutToken: TokenFetchResult {
         var copy = self
         copy.token = ""
+        copy.customToken = nil
         return copy
     }
 

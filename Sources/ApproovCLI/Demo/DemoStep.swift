@@ -3,6 +3,8 @@ enum DemoStep: String, CaseIterable {
     case start
     case attestedCall = "attested-call"
     case otherAuthorization = "other-authorization"
+    case limitedUse = "limited-use"
+    case secureString = "secure-string"
     case impostor
     case unregisteredExecutable = "unregistered-executable"
     case oblivious
@@ -15,6 +17,8 @@ enum DemoStep: String, CaseIterable {
         case .start: "All servers run on this machine, each with TLS"
         case .attestedCall: "A registered app gets a token, and the API accepts its call"
         case .otherAuthorization: "A stolen token is useless with another user's Authorization"
+        case .limitedUse: "A token for one use is refused when it is used twice"
+        case .secureString: "The app uses, at an API, a secret that is in none of the app's files"
         case .impostor: "A server with another key gets no byte of the request, although the app trusts its CA"
         case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API accepts"
         case .oblivious: "With Oblivious HTTP neither relay nor gateway sees both the client's address and the request"

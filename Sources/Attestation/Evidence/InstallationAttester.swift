@@ -1,5 +1,5 @@
 public import ApproovBase
-import Crypto
+public import Crypto
 public import Foundation
 import Synchronization
 
@@ -51,6 +51,16 @@ public final class InstallationAttester: Attester {
             measurements: [Evidence.executableMeasurement: try await measured()], environment: ProcessEnvironment.flags())
         evidence.developmentKey = request.developmentProof(of: key.publicKey)
         return try evidence.signed(by: key)
+    }
+
+    /// Derives a key from the installation key (HKDF-SHA256, RFC 5869).
+    ///
+    /// - Parameter purpose: What the key is for.
+    /// - Returns: A key of 32 bytes.
+    public func secretKey(for purpose: String) -> SymmetricKey? {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Array("approov-secret-key\0\(purpose)".utf8),
+            outputByteCount: 32)
     }
 
     private func measured() async throws -> String {
