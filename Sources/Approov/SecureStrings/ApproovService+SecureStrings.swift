@@ -28,6 +28,7 @@ extension ApproovService {
         } catch {
             throw PolicyHooks.explained(error, of: policy)
         }
+        if found.value != nil { try checkIsGenuine() }
         // Without the value the caller gets nil, whatever the policy would send in its place.
         return try decision.sendsWithout(found.result, hasValue: found.value != nil) == nil ? found.value : nil
     }
@@ -74,6 +75,17 @@ extension ApproovService {
             return SecureStringSource(attestation: attestation.rejected, predefined: nil, own: nil)
         case .unknown:
             return SecureStringSource(attestation: failure, predefined: nil, own: nil)
+        }
+    }
+
+    /// Checks that the attestation still holds, after a policy was asked, which may take its time.
+    ///
+    /// - Throws: ``ApproovError`` with code `secureStringError` when its life is over, or a later one failed.
+    func checkIsGenuine() throws(ApproovError) {
+        guard case .genuine = strings.verdict else {
+            throw ApproovError(
+                .secureStringError, "the attestation that brought the secure strings ended while the policy was asked; try again",
+                isRetryable: true)
         }
     }
 

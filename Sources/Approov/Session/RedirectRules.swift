@@ -37,8 +37,8 @@ enum RedirectRules {
             throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a malformed URL")
         }
         var secrets = substitutes
-        secrets.merge(step.substitutes)
-        if !secrets.isEmpty {
+        secrets.secrets.formUnion(step.substitutes.secrets)
+        if !secrets.secrets.isEmpty {
             // The server repeats what it received. The caller must not see it in a URL, and no other server in a request.
             guard let clean = secrets.removed(from: url) else {
                 throw ApproovError(

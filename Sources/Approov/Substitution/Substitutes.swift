@@ -7,10 +7,16 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
     /// A value that is shorter is no secret; it may be part of any URL by chance.
     private static let leastSecretBytes = 8
 
+    /// A value that a request carried.
+    struct Secret: Sendable, Hashable {
+        let key: String
+        let value: String
+    }
+
     /// What takes the place of each key that was found; a key without an entry is sent as it is.
     var texts: [String: String] = [:]
-    /// The keys whose text is a secret, not a status.
-    var secrets: Set<String> = []
+    /// The texts that are secrets, not a status, also those of earlier requests.
+    var secrets: Set<Secret> = []
     /// The names of the headers with a placeholder.
     var headers: [String] = []
     /// The names of the query parameters with a placeholder.
@@ -20,12 +26,6 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
 
     var description: String { "Substitutes(\(texts.count))" }
     var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// Adds the secrets of an earlier request; those of this request win.
-    mutating func merge(_ earlier: Substitutes) {
-        texts.merge(earlier.texts) { own, _ in own }
-        secrets.formUnion(earlier.secrets)
-    }
 
     /// Takes the secrets out of the URL of a redirect: each value that is a whole query item becomes its placeholder again.
     ///
@@ -37,7 +37,7 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
         let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[$0...]) } ?? ""
         text.removeLast(fragment.count)
         if var query = SubstitutedQuery(text) {
-            let isChanged = query.replace { _, value in secrets.first { texts[$0] == value } }
+            let isChanged = query.replace { _, value in secrets.first { $0.value == value }?.key }
             if isChanged { text = query.text }
         }
         text += fragment
@@ -47,7 +47,7 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Whether the text has a secret in it, as it is or in up to three layers of percent-encoding.
     private func isIn(_ text: String) -> Bool {
-        let values = secrets.compactMap { texts[$0] }.filter { $0.utf8.count >= Self.leastSecretBytes }
+        let values = secrets.map(\.value).filter { $0.utf8.count >= Self.leastSecretBytes }
         guard !values.isEmpty else { return false }
         var layer = text
         for _ in 0..<4 {

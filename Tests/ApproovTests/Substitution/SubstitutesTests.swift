@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct SubstitutesTests {
     private let substitutes = Substitutes(
-        texts: ["maps-key": "canary+secret/1", "short": "ab", "status": "NO_NETWORK"], secrets: ["maps-key", "short"])
+        texts: ["maps-key": "canary+secret/1", "short": "ab", "status": "NO_NETWORK"],
+        secrets: [.init(key: "maps-key", value: "canary+secret/1"), .init(key: "short", value: "ab")])
 
     private func removed(_ text: String) throws -> String? {
         substitutes.removed(from: try #require(URL(string: text)))?.absoluteString

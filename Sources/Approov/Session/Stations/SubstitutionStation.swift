@@ -108,8 +108,9 @@ struct SubstitutionStation: Sendable {
                         .substitutionFailed,
                         "the secure string \(key) was set by this app, and \(draft.url.host) is oblivious: the value could tell who calls")
                 }
-                substitutes.texts[key] = result.value
-                substitutes.secrets.insert(key)
+                guard let value = result.value else { break }
+                substitutes.texts[key] = value
+                substitutes.secrets.insert(Substitutes.Secret(key: key, value: value))
             }
         }
         draft.substitutes = substitutes
@@ -123,6 +124,8 @@ struct SubstitutionStation: Sendable {
     /// - Throws: ``ApproovError`` with code `substitutionFailed`, which names the key, when a value is not valid in its place.
     func apply(to draft: inout RequestDraft, of step: RedirectStep) throws {
         guard !draft.substitutes.isEmpty, let places = places[draft.url.host.name] else { return }
+        // The policy may have taken its time.
+        if !draft.substitutes.secrets.isEmpty { try service?.checkIsGenuine() }
         // The policy may have added lines.
         var found = Placeholders()
         try collect(draft.fields, places, into: &found)
@@ -197,6 +200,7 @@ struct SubstitutionStation: Sendable {
     private func source(
         for keys: [String], _ host: TokenKey, _ service: ApproovService, _ draft: RequestDraft, _ deadline: RequestDeadline
     ) async throws -> SecureStringSource {
+        guard case .unknown = service.strings.verdict else { return try await service.secureStrings(for: keys, preferring: host) }
         let timeout = min(try deadline.remaining, draft.options.idleTimeout)
         let source = await service.time.withTimeout(timeout) { () -> Result<SecureStringSource, ApproovError> in
             do throws(ApproovError) {

@@ -364,6 +364,18 @@ import Testing
         #expect(response.url?.absoluteString == "https://api.test/a?key=maps-key&x=1")
     }
 
+    @Test("A policy that takes longer than the attestation lives gets no value sent")
+    func lateDecision() async throws {
+        let world = try world()
+        var watching = Watching()
+        watching.change = { _ in world.clock.advance(by: .seconds(300)) }
+        let policy = watching
+        let session = try session(world) { $0.policy = policy }
+        let error = try #require(await #expect(throws: ApproovError.self) { try await session.data(for: request()) })
+        #expect(error.code == .secureStringError && error.isRetryable)
+        #expect(world.apiRequests.isEmpty)
+    }
+
     @Test("A policy that adds a second line, or another host, gets an error")
     func forbidden() async throws {
         let world = try world()
