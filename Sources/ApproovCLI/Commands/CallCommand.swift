@@ -126,6 +126,11 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--substitute-header and --substitute-query are not valid with --no-attest: only an attested app gets secrets.")
         }
+        do {
+            _ = try substitutions()
+        } catch {
+            throw ValidationError("--substitute-header and --substitute-query: \(error)")
+        }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if relay != nil, !noAttest {
             throw ValidationError("--relay is only valid with --no-attest: for an attested call the configuration names the relay.")

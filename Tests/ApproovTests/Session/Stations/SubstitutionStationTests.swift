@@ -5,6 +5,7 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import OHTTP
 import Testing
 
 @testable import Approov
@@ -193,11 +194,13 @@ import Testing
         let request = request("https://private.test/a?key=maps-key")
         _ = try await session.data(for: request)
         #expect(world.relayRequests.count == 1)
-        for sent in world.relayRequests {
-            guard case .bytes(let bytes) = sent.body else { continue }
-            #expect(isClean(String(decoding: bytes, as: UTF8.self)))
-            #expect(isClean("\(sent.headerFields) \(sent.url)"))
-        }
+        // The relay's part is clean, and the gateway opens the value.
+        #expect(world.relayRequests.allSatisfy { isClean("\($0.headerFields) \($0.url)") })
+        #expect(world.gateway.received.value.count == 1)
+        #expect(world.gateway.received.value.allSatisfy { isClean(String(decoding: $0, as: UTF8.self)) })
+        let inner = try #require(world.gateway.opened.value.first)
+        #expect(inner.head.path == "/a?key=\(Self.encoded)")
+        #expect(inner.head.headerFields[Self.apiKey] == Self.secret)
         try world.service.setSecureString("canary 9f own", for: "maps-key")
         let error = try #require(await #expect(throws: ApproovError.self) { try await session.data(for: request) })
         #expect(error.code == .substitutionFailed && error.message.contains("oblivious") && isClean(text(error)))
