@@ -442,6 +442,29 @@ import Testing
         #expect(record.lines.allSatisfy(isClean))
     }
 
+    @Test("A request waits for an attestation no longer than its own timeout, and then sends nothing")
+    func timeout() async throws {
+        let world = try world(hosts: ["api.test": .pinned, "maps.test": .pinned.with { $0.attested = false }])
+        let gate = Gate()
+        world.authority.script.value.fault = { sent in
+            if sent.url.target == "/v1/attestations" { try await gate.wait() }
+            return nil
+        }
+        let session = try session(world, hosts: ["maps.test"])
+        var request = request("https://maps.test/")
+        request.timeoutInterval = 5
+        let asked = request
+        let waiting = Task { try await session.data(for: asked) }
+        #expect(await eventually { gate.waiterCount == 1 })
+        // The exchange with the authority, the fetch of the attestation, and the request itself.
+        await world.clock.sleepers(atLeast: 2)
+        world.clock.advance(by: .seconds(5))
+        let error = try #require(await #expect(throws: ApproovError.self) { try await waiting.value })
+        #expect(error.code == .networkingError && error.isRetryable)
+        #expect(world.apiRequests.isEmpty)
+        gate.open()
+    }
+
     @Test("A URL that becomes too long is refused without showing it")
     func tooLong() async throws {
         let world = try world(strings: ["maps-key": String(repeating: "é", count: 2_000)])
