@@ -36,6 +36,10 @@ public struct ApproovError: CodedError {
         public static let bindingMissing = Code("bindingMissing")
         /// The request has a header that its token is bound to more than once.
         public static let bindingAmbiguous = Code("bindingAmbiguous")
+        /// A secure string is not allowed, or the app's own secure strings could not be read or written.
+        public static let secureStringError = Code("secureStringError")
+        /// A secure string could not take the place of its placeholder in a request, which was not sent.
+        public static let substitutionFailed = Code("substitutionFailed")
         /// One of the caller's interceptors or closures threw, or an interceptor changed the request's scheme, host or port.
         public static let interceptorError = Code("interceptorError")
         /// The session refused a redirect.

@@ -23,6 +23,13 @@ struct PolicyHooks: Sendable {
         try await calling { try await policy.decide(result, for: request) }
     }
 
+    /// Asks what becomes of a request with a placeholder.
+    ///
+    /// - Throws: As ``shouldAttest(_:)``.
+    func decide(_ result: TokenFetchResult, forSecureString key: String, in request: URLRequest) async throws -> TokenDecision {
+        try await calling { try await policy.decide(result, forSecureString: key, in: request) }
+    }
+
     /// The header fields without those that carry the token, as the policy sees them before there is one.
     func request(_ request: URLRequest, with fields: HTTPFields) -> URLRequest {
         request.carrying(HTTPFields(fields.filter { !names.isOwn($0) }))
@@ -34,14 +41,18 @@ struct PolicyHooks: Sendable {
     ///   - request: The request; on return, the policy's.
     ///   - fields: The header fields to send; on return, the policy's.
     ///   - url: The request's URL; on return, the policy's.
+    ///   - substitutes: What will take the place of placeholders, of which the policy sees the names of the places.
     /// - Returns: Whether the policy replaced the body.
     /// - Throws: As ``shouldAttest(_:)``; ``ApproovError`` with code `interceptorError` when the policy changed what it must not change, and
     ///   `badRequest` when the request cannot be sent.
-    func didPrepare(_ request: inout URLRequest, _ fields: inout HTTPFields, _ url: inout TransportURL) async throws -> Bool {
+    func didPrepare(
+        _ request: inout URLRequest, _ fields: inout HTTPFields, _ url: inout TransportURL, _ substitutes: Substitutes = Substitutes()
+    ) async throws -> Bool {
         let before = request.carrying(fields)
         let changes = RequestChanges(
             tokenHeader: fields.scan(for: names.token) ? names.token.rawName : nil,
-            traceIDHeader: names.traceID.flatMap { fields.scan(for: $0) ? $0.rawName : nil })
+            traceIDHeader: names.traceID.flatMap { fields.scan(for: $0) ? $0.rawName : nil },
+            substitutedHeaders: substitutes.headers, substitutedQueryParameters: substitutes.queryParameters)
         let after = try await calling { try await policy.didPrepare(before, changes: changes) }
         if after.url != before.url {
             url = try InterceptorStation.checked(after, was: url, after: type(of: policy))

@@ -28,16 +28,18 @@ public enum TokenDecision: Sendable, Hashable {
 
     /// Returns whether a request is sent with the status in place of a value, and nil if it is sent with the value.
     ///
-    /// - Parameter result: The result that the decision is about.
+    /// - Parameters:
+    ///   - result: The result that the decision is about.
+    ///   - hasValue: Whether there is a value to attach; nil if the value is the result's token.
     /// - Returns: Nil for `attach`.
     /// - Throws: The result's error for `fail`, and for `sendWithout` after `mitmDetected`: otherwise an attacker could take the token off a
     ///   request. ``ApproovError`` with code `interceptorError` for `attach` without a value.
-    func sendsWithout(_ result: TokenFetchResult) throws(ApproovError) -> Bool? {
+    func sendsWithout(_ result: TokenFetchResult, hasValue: Bool? = nil) throws(ApproovError) -> Bool? {
         switch self {
-        case .attach where result.token.isEmpty:
+        case .attach where !(hasValue ?? !result.token.isEmpty):
             throw ApproovError(
                 .interceptorError,
-                "the policy attaches a token although there is none (\(result.status.rawValue)): return fail or sendWithout for this status",
+                "the policy attaches a value although there is none (\(result.status.rawValue)): return fail or sendWithout for this status",
                 cause: result.refusal)
         case .attach: return nil
         case .sendWithout(let status) where result.status != .mitmDetected: return status

@@ -47,14 +47,7 @@ extension ApproovService {
     ///   the attestation failed, and `permanentError` when no token can be obtained or no host gets tokens;
     ///   `interceptorError` when the policy threw; `CancellationError` when the task is cancelled.
     public func precheck(policy: any AttestationPolicy = StandardPolicy()) async throws {
-        let named = keeper.current.protectedHosts.lazy.filter(\.settings.attested)
-            .compactMap { entry in (try? CanonicalHost(entry.name)).map { (name: $0, entry: entry) } }
-        // A token for an oblivious host would do as well, but tells less about the app.
-        guard let host = named.first(where: { !$0.entry.settings.oblivious }) ?? named.first else {
-            throw ApproovError(
-                .permanentError, "the configuration names no single host that gets tokens: add one with `approov api -add`")
-        }
-        let key = TokenKey(host: host.name, entry: host.entry, binding: nil)
+        guard let key = keyOfAnyHost else { throw ApproovError.noNamedHost }
         var result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true))
         if !key.isOblivious, !result.isGenuine { result = result.rejected }
         last.note(result)
@@ -68,11 +61,21 @@ extension ApproovService {
         _ = try decision.sendsWithout(result)
     }
 
+    /// The key of an unbound token for the first host that gets tokens and is not a pattern; nil if there is none.
+    ///
+    /// A token for an oblivious host tells less about the app, so its key comes only if there is no other.
+    var keyOfAnyHost: TokenKey? {
+        let named = keeper.current.protectedHosts.lazy.filter(\.settings.attested)
+            .compactMap { entry in (try? CanonicalHost(entry.name)).map { (name: $0, entry: entry) } }
+        return (named.first(where: { !$0.entry.settings.oblivious }) ?? named.first)
+            .map { TokenKey(host: $0.name, entry: $0.entry, binding: nil) }
+    }
+
     /// Fetches a token for one caller, past the cache.
-    private func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
+    func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
         let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, heardAt, accountKey, time] in
-            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, at: time)
+        let result = await fetch.run { [authority, keeper, heardAt, accountKey, strings, time] in
+            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, strings, at: time)
             if case .token(let result, _, _) = outcome {
                 heardAt.note(time.uptime)
                 accountKey.note(result, for: key)
@@ -80,5 +83,11 @@ extension ApproovService {
             return outcome
         }
         return result.asked(for: key.host, at: time.date)
+    }
+}
+
+extension ApproovError {
+    static var noNamedHost: ApproovError {
+        ApproovError(.permanentError, "the configuration names no single host that gets tokens: add one with `approov api -add`")
     }
 }

@@ -33,6 +33,7 @@ public final class ApproovService: Sendable {
     /// Signs with the installation key; nil if the attester cannot.
     let installationSigner: (any InstallationSigner)?
     let accountKey: AccountKey
+    let strings: SecureStrings
 
     /// Sets up a service.
     ///
@@ -84,10 +85,15 @@ public final class ApproovService: Sendable {
             self.last = last
             let accountKey = AccountKey()
             self.accountKey = accountKey
+            let strings = SecureStrings(
+                time: clock,
+                instance: InstanceStrings(
+                    folder: stateDirectory, seal: ValueSeal(attester, for: InstanceStrings.purpose(account: initial.account))))
+            self.strings = strings
             tokens = TokenCache(
                 capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock, backoff: backoff
             ) { key in
-                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, at: clock)
+                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, strings, at: clock)
                 if case .token(let result, _, _) = outcome {
                     heardAt.note(clock.uptime)
                     accountKey.note(result, for: key)
@@ -315,7 +321,8 @@ public final class ApproovService: Sendable {
     }
 
     static func fetch(
-        _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper, at time: any TimeSource
+        _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper,
+        _ strings: SecureStrings, at time: any TimeSource
     ) async -> TokenFetchOutcome {
         keeper.checkDates()
         do {
@@ -323,6 +330,9 @@ public final class ApproovService: Sendable {
             let isChanged = await keeper.offer(result.configurations)
             let life = TokenLife(since: since, length: .seconds(result.expiresIn))
             let fetched = TokenFetchResult(result, isConfigChanged: isChanged, life: life).asked(for: key.host, at: time.date)
+            // For an oblivious host the authority sends no strings, so their absence says nothing. The host may just have become one.
+            let rule = (try? CanonicalHost(key.host)).flatMap(keeper.current.protectedHost)
+            if !key.isOblivious, rule?.settings.oblivious != true { strings.note(result.secureStrings, of: fetched, life) }
             return .token(fetched, lifetime: life.length, since: since)
         } catch {
             return .failure(TokenFetchResult(error).asked(for: key.host, at: time.date))

@@ -119,7 +119,7 @@ final class AuthorityClient: Sendable {
                 for: EvidenceRequest(
                     challenge: challenge, audience: initial.authority.absoluteString, account: initial.account, host: key.host,
                     payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version,
-                    limitedUse: demand.isLimitedUse, developmentKey: developmentKey))
+                    limitedUse: demand.isLimitedUse, developmentKey: developmentKey, customClaimsHash: demand.customClaims?.hash))
         } catch is CancellationError {
             throw AuthorityFailure(CancellationError())
         } catch {
@@ -127,8 +127,14 @@ final class AuthorityClient: Sendable {
         }
         // The authority issues the token after this moment. Counting the lifetime from here never overestimates it.
         let since = time.uptime
+        let (body, mediaType) =
+            if let claims = demand.customClaims {
+                (AttestationRequest(evidence: evidence, customClaims: claims.bytes).json.serialized(), AttestationRequest.mediaType)
+            } else {
+                (Array(evidence.utf8), Evidence.mediaType)
+            }
         let answer = try await exchange.send(
-            .post, "/v1/attestations", body: Array(evidence.utf8), mediaType: Evidence.mediaType, policy: snapshot.authorityPolicy)
+            .post, "/v1/attestations", body: body, mediaType: mediaType, policy: snapshot.authorityPolicy)
         do {
             let result = try AttestationResult(json: answer.json ?? .null)
             if let next = result.challenge { challenges.put(next, now: since) }

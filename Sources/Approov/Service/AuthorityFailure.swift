@@ -87,6 +87,14 @@ struct AuthorityFailure: Error {
                 ApproovError(.networkingError, "the authority answered \(httpStatus)\(named); try again later", cause: problem))
         } else if problem == nil {
             self = .notAnAuthority("it answered \(httpStatus)")
+        } else if problem?.name == .disabled {
+            self.init(
+                .disabled,
+                ApproovError(
+                    .permanentError, "the account issues no custom JWTs: switch them on with `approov customjwt -enable on`",
+                    cause: problem))
+        } else if problem?.name == .badPayload {
+            self.init(.badPayload, ApproovError(.badRequest, "the authority refused the claims of the custom JWT", cause: problem))
         } else {
             self.init(
                 .internalError,

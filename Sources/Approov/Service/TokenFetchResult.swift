@@ -30,6 +30,8 @@ public struct TokenFetchResult: Sendable {
     public private(set) var date: Date?
     /// When the token's life began and how long it is; nil without a token.
     let life: TokenLife?
+    /// The custom JWT; nil unless one was asked for and the app is genuine.
+    private(set) var customToken: String?
     /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
     let isGenuine: Bool
     /// The account's message-signing key that the token names; nil if the authority sent none.
@@ -59,6 +61,7 @@ public struct TokenFetchResult: Sendable {
             traceID: result.traceID, isConfigChanged: isConfigChanged, life: life,
             isGenuine: result.secureStrings != nil)
         accountKey = result.messageSigningKey
+        customToken = result.customToken
     }
 
     init(_ failure: AuthorityFailure) {
@@ -79,10 +82,25 @@ public struct TokenFetchResult: Sendable {
         return copy
     }
 
+    /// A copy that ends with another status.
+    func with(_ status: TokenFetchStatus) -> TokenFetchResult {
+        var copy = self
+        copy.status = status
+        return copy
+    }
+
+    /// A copy with the custom JWT in place of the token.
+    var withCustomToken: TokenFetchResult {
+        var copy = self
+        copy.token = customToken ?? ""
+        return copy
+    }
+
     /// A copy without the token and the account's key, to be kept after the token was used or forgotten.
     var withoutToken: TokenFetchResult {
         var copy = self
         copy.token = ""
+        copy.customToken = nil
         copy.accountKey = nil
         return copy
     }

@@ -1,6 +1,7 @@
 /// How a token fetch ended, with the names and in the order of the original Approov SDK.
 ///
-/// `notInitialized`, `disabled`, `unknownKey` and `badKey` exist for code written against the original; this package never returns them.
+/// `disabled` concerns custom tokens alone, and `unknownKey` and `badKey` secure strings. `notInitialized` exists for code written against
+/// the original; this package never returns it.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
     /// The fetch brought a token.
     ///
@@ -24,13 +25,13 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
     case notInitialized
     /// The attestation failed, and the account's policy tells the app why.
     case rejected
-    /// The account's tokens are switched off.
+    /// The account issues no custom tokens.
     case disabled
     /// No secure string has this name.
     case unknownKey
     /// The name of a secure string is malformed.
     case badKey
-    /// The binding is empty, or a custom token's payload is malformed.
+    /// The binding is empty, or the claims of a custom token are malformed.
     case badPayload
     /// The client could not make evidence, or the authority refused it.
     case internalError

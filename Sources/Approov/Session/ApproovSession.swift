@@ -72,8 +72,9 @@ public final class ApproovSession: Sendable {
                 "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
         }
         let authorizer = try service.map { try TokenAuthorizer(service: $0, configuration) }
+        let substitution = try SubstitutionStation(configuration, service: service, authorizer)
         let defaults = try SessionDefaults(session.configuration) { name in
-            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false
+            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false || substitution.headerNames.contains(name)
         }
         let transport: any HTTPTransport
         do {
@@ -87,13 +88,13 @@ public final class ApproovSession: Sendable {
             defaults: DefaultsStation(defaults: defaults),
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
-            policy: PolicyStation(hooks: authorizer?.hooks),
+            substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
             signing: try SigningStation(configuration, service: service, names: authorizer?.names, time: time),
             way: WayStation(ownRoute: configuration.obliviousRoute, isDirectRefused: configuration.allRequestsMustBeOblivious),
             transport: TransportStation(transport, time: time),
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
-                maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+                substitutedHeaders: substitution.headerNames, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
             recheck: ConfigurationRecheck(service: service, time: time))
         self.service = service
         wrapped = WrappedSession(session)

@@ -47,6 +47,8 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// The host stays pinned.
     public var excludedURLs: [URLGlob] = []
+    /// The places in which secure strings take the place of their keys; none by default.
+    public var substitutions: [Substitution] = []
     /// The app's decisions about attestation; nil, the default, for those of ``StandardPolicy``.
     public var policy: (any AttestationPolicy)?
     /// Whether requests are sent without a token while the authority cannot be reached or does not work, so that the API decides.

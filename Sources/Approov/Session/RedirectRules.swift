@@ -19,10 +19,13 @@ enum RedirectRules {
     ///   - base: The URL that answered, against which the location is resolved.
     ///   - demandsTLS: Whether the request carried a token, or went to a protected or evaluated host.
     ///   - names: The names of the token and binding headers; nil without a service.
+    ///   - substitutes: The secure strings that the request carried.
+    ///   - substitutedHeaders: The names, in lower case, of the headers that may carry a secure string.
     /// - Returns: The next step.
     /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
     static func next(
-        after response: TransportResponse, from step: RedirectStep, at base: URL, demandsTLS: Bool, names: TokenHeaderNames?
+        after response: TransportResponse, from step: RedirectStep, at base: URL, demandsTLS: Bool, names: TokenHeaderNames?,
+        substitutes: Substitutes = Substitutes(), substitutedHeaders: Set<String> = []
     ) throws -> RedirectStep? {
         let locations = response.headerFields[values: .location]
         guard let location = locations.first else { return nil }
@@ -30,8 +33,18 @@ enum RedirectRules {
         guard locations.allSatisfy({ $0 == location }) else {
             throw ApproovError(.redirectRefused, "\(step.url.host) redirects to more than one URL")
         }
-        guard let url = resolve(location, against: base, askedFor: step.request.url) else {
+        guard var url = resolve(location, against: base, askedFor: step.request.url) else {
             throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a malformed URL")
+        }
+        var secrets = substitutes
+        secrets.secrets.formUnion(step.substitutes.secrets)
+        if !secrets.secrets.isEmpty {
+            // The server repeats what it received. The caller must not see it in a URL, and no other server in a request.
+            guard let clean = secrets.removed(from: url) else {
+                throw ApproovError(
+                    .redirectRefused, "\(step.url.host) redirects to a URL that repeats a secure string: have it leave the secret out")
+            }
+            url = clean
         }
         let target: TransportURL
         do {
@@ -46,6 +59,7 @@ enum RedirectRules {
                 "\(step.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
         }
         var next = step
+        next.substitutes = secrets
         next.request.url = url
         next.url = target
         next.staysSecure = staysSecure
@@ -67,7 +81,7 @@ enum RedirectRules {
         if leavesOrigin {
             next.hasLeftOrigin = true
             next.hasLostBinding = step.hasLostBinding || isBindingSet
-            next.request.removeHeaders { !travels($0.lowercased()) }
+            next.request.removeHeaders { !travels($0.lowercased()) || substitutedHeaders.contains($0.lowercased()) }
         }
         next.request.removeHeaders { $0.lowercased() == "host" }
         return next

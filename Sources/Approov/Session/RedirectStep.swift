@@ -24,6 +24,8 @@ struct RedirectStep {
     ///
     /// No later step then uses plain http, because it may carry data from the earlier one.
     var staysSecure = false
+    /// The secrets that earlier steps carried; a redirect must not repeat them.
+    var substitutes = Substitutes()
 
     /// Creates the first step.
     ///

@@ -17,6 +17,8 @@ struct RequestDraft: Sendable {
     var options = TransferOptions()
     /// What station 4 did.
     var token = TokenOutcome.notAttested
+    /// What takes the place of placeholders when the request is sent; empty without station 5.
+    var substitutes = Substitutes()
     /// The length of the file whose digest station 6 signed; nil without one.
     var signedFileLength: Int?
 

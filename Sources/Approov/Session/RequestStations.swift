@@ -20,7 +20,7 @@ final class RequestStations: Sendable {
     let defaults: DefaultsStation  // 2
     let interceptors: InterceptorStation  // 3
     let token: TokenStation  // 4
-    // 5 substitutions
+    let substitution: SubstitutionStation  // 5
     let policy: PolicyStation  // after 5
     let signing: SigningStation  // 6
     let way: WayStation  // 7
@@ -29,13 +29,15 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation, policy: PolicyStation,
-        signing: SigningStation, way: WayStation, transport: TransportStation, response: ResponseStation, recheck: ConfigurationRecheck
+        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation,
+        substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
+        response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
         self.defaults = defaults
         self.interceptors = interceptors
         self.token = token
+        self.substitution = substitution
         self.policy = policy
         self.signing = signing
         self.way = way
@@ -79,13 +81,17 @@ final class RequestStations: Sendable {
             // 4 token: bound to the request in its present form.
             try await token.authorize(&draft, of: step, under: hop, by: deadline)
 
-            // 5 substitutions: secure strings replace placeholders in headers and query.
+            // 5 substitutions: secure strings for the placeholders in headers and query.
+            if !substitution.isOff { try await substitution.resolve(&draft, of: step, under: hop, by: deadline) }
 
             // The caller's policy sees the request, and may change it, before it is signed.
             if !policy.isOff {
                 try await policy.didPrepare(&draft)
                 try defaults.finish(&draft)
             }
+
+            // 5 substitutions, its second half: the policy has seen the placeholders, and the values take their place.
+            if !substitution.isOff { try substitution.apply(to: &draft, of: step) }
 
             // 6 signature: over exactly what goes on the wire.
             if !signing.isOff { try await signing.sign(&draft, under: hop, by: deadline) }
@@ -108,7 +114,7 @@ final class RequestStations: Sendable {
                 return SentRequest(
                     response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
-                    canBeSentAgain: draft.body.canBeSentAgain)
+                    canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
                 // A newer configuration came into force while the transport connected. Nothing was sent.
                 hop = try allowedHop(of: step)

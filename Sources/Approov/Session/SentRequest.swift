@@ -16,4 +16,6 @@ struct SentRequest: Sendable {
     let token: SentToken?
     /// Whether the body can be sent again, which is not so for a stream that was read.
     let canBeSentAgain: Bool
+    /// The secrets that the request carried; a redirect must not repeat them.
+    let substitutes: Substitutes
 }

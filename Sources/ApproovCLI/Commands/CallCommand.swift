@@ -74,6 +74,18 @@ struct CallCommand: AsyncParsableCommand {
             valueName: "install|account|both"))
     var sign: SignChoice?
 
+    @Option(
+        name: .customLong("substitute-header"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Replace this header's value, the key of a secure string, by the string; after a colon and a space, the text before the key. "
+                + "For the URL's host only. Repeatable.", valueName: "name[: prefix]"))
+    var substitutedHeaders: [String] = []
+
+    @Option(
+        name: .customLong("substitute-query"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("The same for the value of this query parameter. Repeatable.", valueName: "name"))
+    var substitutedQueryParameters: [String] = []
+
     @Flag(name: .customShort("i"), help: "Print status and headers before the body.")
     var includeHead = false
 
@@ -121,6 +133,15 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--sign is not valid with --no-attest, because only requests with a token are signed, nor with --oblivious, because a"
                     + " signature names the installation.")
+        }
+        if noAttest, !substitutedHeaders.isEmpty || !substitutedQueryParameters.isEmpty {
+            throw ValidationError(
+                "--substitute-header and --substitute-query are not valid with --no-attest: only an attested app gets secrets.")
+        }
+        do {
+            _ = try substitutions()
+        } catch {
+            throw ValidationError("--substitute-header and --substitute-query: \(error)")
         }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if relay != nil, !noAttest {
@@ -210,11 +231,26 @@ struct CallCommand: AsyncParsableCommand {
         configuration.bindHeader = bind
         configuration.limitedUse = limitedUse
         configuration.signing = sign?.signing
+        configuration.substitutions = try substitutions()
         configuration.obliviousRoute = try await route(anchors)
         configuration.allRequestsMustBeOblivious = oblivious
         configuration.transport = narrator
         return try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, configuration: configuration)
+    }
+
+    /// The places of `--substitute-header` and `--substitute-query`, for the URL's host.
+    private func substitutions() throws -> [Substitution] {
+        guard !substitutedHeaders.isEmpty || !substitutedQueryParameters.isEmpty else { return [] }
+        let headers = substitutedHeaders.map { text in
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), parts.count == 1 ? "" : String(parts[1].trimmingPrefix(" ")))
+        }
+        return [
+            try Substitution(
+                hosts: [TransportURL(url).host.name],
+                headers: Dictionary(headers) { first, _ in first }, queryParameters: substitutedQueryParameters)
+        ]
     }
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {

@@ -21,9 +21,12 @@ struct DemoApp {
         self.roots = roots
         service = try ApproovService(
             configuration: ApproovConfiguration(contentsOf: configuration), stateDirectory: state, transport: transport)
+        var settings = ApproovSessionConfiguration()
+        settings.bindHeader = ShapesAPI.bindingHeader
+        settings.substitutions = [try Substitution(hosts: [DemoWorld.apiHost], headers: [ShapesAPI.keyHeader: ""])]
         session = try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: service,
-            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), bindHeader: ShapesAPI.bindingHeader)
+            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), configuration: settings)
     }
 
     struct Answer {
@@ -31,9 +34,10 @@ struct DemoApp {
         let text: String
     }
 
-    func get(_ url: String, authorization: String) async throws -> Answer {
+    func get(_ url: String, authorization: String, apiKey: String? = nil) async throws -> Answer {
         var request = URLRequest(url: try parsed(url))
         request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        if let apiKey { request.setValue(apiKey, forHTTPHeaderField: ShapesAPI.keyHeader) }
         let (data, response) = try await session.data(for: request)
         return Answer(status: response.statusCode, text: String(decoding: data, as: UTF8.self))
     }
@@ -73,6 +77,12 @@ struct DemoApp {
     func token(for url: String, authorization: String) async throws -> String {
         let result = await service.fetchToken(for: try parsed(url), binding: authorization)
         guard result.status == .success else { throw DemoFailure("the app got no token: \(result.status.rawValue)") }
+        return result.token
+    }
+
+    func limitedUseToken(for url: String, authorization: String) async throws -> String {
+        let result = await service.fetchLimitedUseToken(for: try parsed(url), binding: authorization)
+        guard result.status == .success else { throw DemoFailure("the app got no token for one use: \(result.status.rawValue)") }
         return result.token
     }
 

@@ -59,6 +59,8 @@ struct DemoRun {
             _ = try await report.step(.attestedCall) { ((), detail: try await steps.attestedCall()) }
             _ = try await report.step(.otherAuthorization) { ((), detail: try await steps.otherAuthorization()) }
             _ = try await report.step(.signedRequest) { ((), detail: try await steps.signedRequest()) }
+            _ = try await report.step(.limitedUse) { ((), detail: try await steps.limitedUse()) }
+            _ = try await report.step(.secureString) { ((), detail: try await steps.secureString()) }
             _ = try await report.step(.impostor) { ((), detail: try await steps.impostor()) }
             _ = try await report.step(.unregisteredExecutable) { ((), detail: try await steps.unregisteredExecutable()) }
             _ = try await report.step(.oblivious) { ((), detail: try await steps.oblivious()) }

@@ -4,6 +4,8 @@ enum DemoStep: String, CaseIterable {
     case attestedCall = "attested-call"
     case otherAuthorization = "other-authorization"
     case signedRequest = "signed-request"
+    case limitedUse = "limited-use"
+    case secureString = "secure-string"
     case impostor
     case unregisteredExecutable = "unregistered-executable"
     case oblivious
@@ -17,6 +19,8 @@ enum DemoStep: String, CaseIterable {
         case .attestedCall: "A registered app gets a token, and the API accepts its call"
         case .otherAuthorization: "A stolen token is useless with another user's Authorization"
         case .signedRequest: "The API refuses a signed request of which one byte was changed on the way"
+        case .limitedUse: "A token for one use is refused when it is used twice"
+        case .secureString: "The app uses, at an API, a secret that is in none of the app's files"
         case .impostor: "A server with another key gets no byte of the request, although the app trusts its CA"
         case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API accepts"
         case .oblivious: "With Oblivious HTTP neither relay nor gateway sees both the client's address and the request"

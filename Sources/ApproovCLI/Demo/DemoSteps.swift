@@ -46,6 +46,40 @@ struct DemoSteps {
         return "200 \"\(answer.text)\" to the order as signed, and 401 to the same order with one byte changed"
     }
 
+    /// The API accepts a limited-use token once, and no other token where it consumes them.
+    func limitedUse() async throws -> String {
+        let url = world.url(ShapesAPI.payments, port: world.api.port)
+        let token = try await app.limitedUseToken(for: url, authorization: Self.alice)
+        let first = try await plainStatus(ShapesAPI.payments, port: world.api.port, token: token, authorization: Self.alice)
+        try expect(first == 200, "the API answered \(first) to the first use")
+        let second = try await plainStatus(ShapesAPI.payments, port: world.api.port, token: token, authorization: Self.alice)
+        try expect(second == 401, "the API answered \(second) to the second use")
+        let usual = try await app.get(url, authorization: Self.alice)
+        try expect(usual.status == 401, "the API answered \(usual.status) to a token for any number of uses")
+        return "the API answered 200 to the first use, 401 to the second, and 401 to a token for any number of uses"
+    }
+
+    /// A genuine app sends a secret that it knows by its key alone; a changed app sends nothing.
+    func secureString() async throws -> String {
+        let url = world.url(ShapesAPI.map, port: world.api.port)
+        let answer = try await app.get(url, authorization: Self.alice, apiKey: ShapesAPI.mapKey)
+        try expect(answer.status == 200, "the API answered \(answer.status) to the app's secret")
+        let placeholder = try await app.get(url, authorization: Self.alice, apiKey: "other-key")
+        try expect(placeholder.status == 403, "the API answered \(placeholder.status) without the secret")
+        let files = try appFiles()
+        for file in files {
+            let content = try Data(contentsOf: file, options: .alwaysMapped)
+            try expect(content.range(of: Data(world.secret.utf8)) == nil, "\(file.lastPathComponent) contains the secret")
+        }
+        return "200 \"\(answer.text)\" with the secret and 403 without it; \(files.count) files of the app do not contain it"
+    }
+
+    /// The files that the app ships with and has written.
+    private func appFiles() throws -> [URL] {
+        let state = try FileManager.default.contentsOfDirectory(at: world.appState, includingPropertiesForKeys: nil)
+        return [world.configurationFile, world.rootsFile] + state
+    }
+
     /// An impostor with a certificate of the same trusted CA but another key receives no byte of HTTP.
     func impostor() async throws -> String {
         let requests = world.api.counters.requests
@@ -167,11 +201,13 @@ struct DemoSteps {
     }
 
     /// The status that a client without the SDK gets: it only validates the path and sends the given headers.
-    private func plainStatus(port: Int, token: String?, authorization: String?) async throws -> Int {
+    private func plainStatus(
+        _ path: String = ShapesAPI.shapes, port: Int, token: String?, authorization: String?
+    ) async throws -> Int {
         let transport = try CurlTransport()
         defer { transport.shutdown() }
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: world.root.pem))
-        var request = TransportRequest(url: try TransportURL(world.url(ShapesAPI.shapes, port: port)), policy: policy)
+        var request = TransportRequest(url: try TransportURL(world.url(path, port: port)), policy: policy)
         if let token, let name = HTTPField.Name("Approov-Token") { request.headerFields[name] = token }
         if let authorization { request.headerFields[.authorization] = authorization }
         return try await transport.send(request).status

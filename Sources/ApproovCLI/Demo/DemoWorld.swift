@@ -17,6 +17,8 @@ struct DemoWorld {
     /// The API's current key, its next key, and the one after that.
     let keys: [TestKey]
     let api: TestHTTPServer
+    /// The secret that the API demands at `/v1/map`; made at random when the demo starts.
+    let secret: String
     let impostor: RawServer
     /// The relay, the gateway, and the API behind them.
     let oblivious: ObliviousWorld
@@ -38,16 +40,19 @@ struct DemoWorld {
             ExecutableMeasurement.sha256(ofFileAt: OwnExecutable.url), label: "the demo's own executable")
         try await authority.store.addHost(
             apiHost, settings: HostSettings(pins: keys.prefix(2).map(\.pin.description), trustRoots: root.pem))
+        let secret = UUID().uuidString
+        try await authority.store.setSecureString(secret, for: ShapesAPI.mapKey)
         let api = try await ShapesAPI.start(
             certificate: TestPKI.leaf(hosts: hosts, issuer: root, key: keys[0]),
-            verifier: authority.store.tokenVerifier(audience: apiHost))
+            verifier: authority.store.tokenVerifier(audience: apiHost), secret: secret)
         let impostor = try await RawServer.start(certificate: TestPKI.leaf(hosts: hosts, issuer: root)) { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nimpostor")
         }
         let oblivious = try await ObliviousWorld.start(in: folder, account: authority.store, root: root)
         let world = DemoWorld(
-            folder: folder, authority: authority, root: root, keys: keys, api: api, impostor: impostor, oblivious: oblivious)
+            folder: folder, authority: authority, root: root, keys: keys, api: api, secret: secret, impostor: impostor, oblivious: oblivious
+        )
         try await Data(authority.initialConfiguration().serialized).write(to: world.configurationFile)
         try Data(root.pem.utf8).write(to: world.rootsFile)
         return world

@@ -44,7 +44,13 @@ package final class SmallAuthority: Sendable {
             return .json(challenge().json, to: request)
         case (.post, "/v1/attestations"):
             guard case .bytes(let bytes) = request.body else { return .problem(.evidenceMalformed, 400, to: request) }
-            let evidence = try VerifiedEvidence(verifying: bytes).evidence
+            let beside =
+                request.headerFields[.contentType] == AttestationRequest.mediaType
+                ? try AttestationRequest(json: JSONValue(reading: bytes, limit: AttestationRequest.maximumBytes)) : nil
+            let evidence = try VerifiedEvidence(verifying: beside.map { Array($0.evidence.utf8) } ?? bytes).evidence
+            guard evidence.customClaimsHash == beside?.customClaims.map(CustomClaims.hash(of:)) else {
+                return .problem(.evidenceMalformed, 400, to: request)
+            }
             seen.change { $0.attestations.append(evidence) }
             let script = script.value
             let result = AttestationResult(
@@ -52,7 +58,9 @@ package final class SmallAuthority: Sendable {
                 rejectionReasons: script.rejectionReasons, traceID: "trace-\(nextNumber())",
                 configurations: script.configurations,
                 challenge: script.offersNextChallenge ? challenge(expiresIn: script.lifetime + 60) : nil,
-                secureStrings: script.rejectionReasons == nil ? script.secureStrings : nil, messageSigningKey: script.messageSigningKey)
+                secureStrings: script.rejectionReasons == nil ? script.secureStrings : nil, messageSigningKey: script.messageSigningKey,
+                customToken: script.rejectionReasons == nil && script.secureStrings != nil
+                    ? beside?.customClaims.map { "custom.\(Base64URL.encode($0)).signature" } : nil)
             return .json(result.json, to: request)
         case (.get, "/v1/configuration"):
             seen.change { $0.configurationRequests += 1 }

@@ -1,11 +1,11 @@
 package import Approov
 package import Attestation
 import CertificatePinning
-import Foundation
+package import Foundation
 package import FoundationNetworking
 package import HTTPClient
 import HTTPTypes
-import Logging
+package import Logging
 
 /// An account, its authority, an API and a service, all in one process and on a clock that stands still.
 package final class World: Sendable {
@@ -25,7 +25,8 @@ package final class World: Sendable {
     package init(
         account: TestAccount? = nil, hosts: [String: HostSettings] = ["api.test": .pinned], store: MemoryStore = MemoryStore(),
         attester: ScriptedAttester = ScriptedAttester(), certificates: [String: TestCertificate] = [:],
-        limits: ApproovServiceLimits = ApproovServiceLimits(), chunked: Bool? = nil
+        limits: ApproovServiceLimits = ApproovServiceLimits(), chunked: Bool? = nil,
+        stateDirectory: URL = FileManager.default.temporaryDirectory, logger: Logger = .silent
     ) throws {
         let account = try account ?? TestAccount()
         self.account = account
@@ -47,8 +48,8 @@ package final class World: Sendable {
         }
         service = try ApproovService(
             configuration: try ApproovConfiguration(try account.initial(account.configuration(hosts: hosts, oblivious: oblivious))),
-            stateDirectory: FileManager.default.temporaryDirectory, attester: attester, store: store, transport: transport, clock: clock,
-            limits: limits, logger: .silent)
+            stateDirectory: stateDirectory, attester: attester, store: store, transport: transport, clock: clock,
+            limits: limits, logger: logger)
     }
 
     /// Worlds in which no token can be obtained and waiting would not help, each with what a request fails with.

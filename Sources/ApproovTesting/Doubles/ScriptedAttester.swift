@@ -63,6 +63,14 @@ public final class ScriptedAttester: Attester, InstallationSigner {
     /// - Throws: Any error of the key.
     public func installationSignature(of message: [UInt8]) throws -> [UInt8] { Array(try key.signature(for: message).rawRepresentation) }
 
+    /// Derives a key from the installation's key.
+    /// - Parameter purpose: What the key is for.
+    /// - Returns: A key of 32 bytes.
+    public func secretKey(for purpose: String) -> SymmetricKey? {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Array(purpose.utf8), outputByteCount: 32)
+    }
+
     /// The requests so far, in order.
     public var requests: [EvidenceRequest] { recorded.withLock { $0 } }
 }

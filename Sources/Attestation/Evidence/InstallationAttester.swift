@@ -1,5 +1,5 @@
 public import ApproovBase
-import Crypto
+public import Crypto
 public import Foundation
 import Synchronization
 
@@ -55,6 +55,16 @@ public final class InstallationAttester: Attester {
 
     /// Signs with the installation key; r and s, 32 bytes each.
     func sign(_ message: [UInt8]) throws(AttestationError) -> [UInt8] { try ES256.sign(message, by: key) }
+
+    /// Derives a key from the installation key (HKDF-SHA256, RFC 5869).
+    ///
+    /// - Parameter purpose: What the key is for.
+    /// - Returns: A key of 32 bytes.
+    public func secretKey(for purpose: String) -> SymmetricKey? {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Array("approov-secret-key\0\(purpose)".utf8),
+            outputByteCount: 32)
+    }
 
     private func measured() async throws -> String {
         let task = measurement.withLock { current in

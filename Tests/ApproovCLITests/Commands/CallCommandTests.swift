@@ -342,4 +342,14 @@ struct CallCommandTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("networkingError"))
     }
+
+    @Test(
+        "A malformed place of a secret, and one without attestation, is wrong usage",
+        arguments: [["--substitute-header", "Api Key"], ["--substitute-header", "Host"], ["--substitute-query", ""]])
+    func substitution(_ arguments: [String]) async throws {
+        for more in [[], ["--no-attest"]] {
+            let run = try await Approov.run(["call", "https://api.localhost/"] + arguments + more, in: folder.url)
+            #expect(run.exitCode == 2 && run.errors.contains("--substitute-"), "\(run.errors)")
+        }
+    }
 }

@@ -16,8 +16,8 @@ struct DemoTests {
     }
 
     private static let steps = [
-        "start", "attested-call", "other-authorization", "signed-request", "impostor", "unregistered-executable", "oblivious",
-        "rotated-pins", "restart-offline",
+        "start", "attested-call", "other-authorization", "signed-request", "limited-use", "secure-string", "impostor",
+        "unregistered-executable", "oblivious", "rotated-pins", "restart-offline",
     ]
 
     @Test("Every step succeeds, --json prints one object for each, and the demo leaves no file behind")
@@ -49,7 +49,7 @@ struct DemoTests {
         for (line, step) in zip(steps, DemoStep.allCases) {
             #expect(line.hasPrefix("ok   \(step.claim): ") && line.contains(#/ \([0-9.]+ ms\)$/#), "\(line)")
         }
-        #expect(run.lines.contains("9 of 9 steps succeeded."))
+        #expect(run.lines.contains("\(DemoStep.allCases.count) of \(DemoStep.allCases.count) steps succeeded."))
         let next = try #require(run.output.components(separatedBy: "Try next").last)
         let commands = next.split(separator: "\n").filter { $0.hasPrefix("  approov ") }
         #expect(commands.count >= 4)
@@ -65,8 +65,8 @@ struct DemoTests {
         let run = try await Approov.run(["demo"], environment: ["LD_PRELOAD": "libc.so.6"])
         #expect(run.exitCode == 1)
         #expect(run.lines.contains { $0.hasPrefix("FAIL \(DemoStep.attestedCall.claim): the API answered 401") }, "\(run.output)")
-        let summary = try #require(run.lines.first { $0.contains(" of 9 steps succeeded. Failed: ") })
-        #expect(summary.contains("attested-call") && !summary.hasPrefix("9"))
+        let summary = try #require(run.lines.first { $0.contains(" of \(DemoStep.allCases.count) steps succeeded. Failed: ") })
+        #expect(summary.contains("attested-call") && !summary.hasPrefix("\(DemoStep.allCases.count) "))
         #expect(!run.output.contains("Try next"))
     }
 

@@ -16,5 +16,5 @@ struct NameUse: Sendable {
 
     static let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
 
-    static let all = setUp + tokens + hooks + errors + statuses + newer + signatures + claims
+    static let all = setUp + tokens + hooks + errors + statuses + newer + signatures + claims + stations
 }

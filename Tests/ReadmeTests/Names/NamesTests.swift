@@ -7,14 +7,6 @@ import Testing
 
 /// Tries every row of NAMES.md, the table of the original's names.
 @Suite struct NamesTests {
-    /// The rows whose names this tree does not have yet; each needs a `NameUse` when it gets them.
-    private static let waiting: Set<String> = [
-        "fetchSecureString(key, newDef)", "addSubstitutionHeader, removeSubstitutionHeader",
-        "addSubstitutionQueryParam, removeSubstitutionQueryParam", "fetchCustomJWT(payload)",
-        "getInstallMessageSignature, getAccountMessageSignature, getMessageSignature",
-        "SignatureParametersFactory, generateDefaultSignatureParametersFactory", "setBodyDigestConfig",
-    ]
-
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private let table: NameTable
 
@@ -50,10 +42,9 @@ import Testing
         let named = table.rows.filter { !$0.words.isEmpty }
         let used = NameUse.all.map(\.row)
         #expect(Set(used).count == used.count)
-        #expect(Set(named.map(\.original)) == Set(used).union(Self.waiting))
-        #expect(Self.waiting.isDisjoint(with: used))
+        #expect(Set(named.map(\.original)) == Set(used))
         let sources = try Self.sources()
-        for row in named where !Self.waiting.contains(row.original) {
+        for row in named {
             let words = Set((sources[row.original] ?? "").matches(of: /[A-Za-z]\w*/).map { String($0.output) })
             let missing = row.words.subtracting(words)
             #expect(missing.isEmpty, "\(row.original)")

@@ -18,7 +18,7 @@ struct PolicyStation: Sendable {
         guard let hooks else { return }
         if case .notAttested = draft.token { return }
         var request = draft.request
-        if try await hooks.didPrepare(&request, &draft.fields, &draft.url) { draft.body = RequestBody(of: request) }
+        if try await hooks.didPrepare(&request, &draft.fields, &draft.url, draft.substitutes) { draft.body = RequestBody(of: request) }
         // The draft's request stays without what stations 4 to 6 add.
         request.allHTTPHeaderFields = draft.request.allHTTPHeaderFields
         draft.request = request

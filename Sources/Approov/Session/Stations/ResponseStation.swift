@@ -17,6 +17,8 @@ struct ResponseStation: Sendable {
     let interceptors: [any RequestInterceptor]
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
+    /// The names, in lower case, of the headers that may carry a secure string.
+    var substitutedHeaders: Set<String> = []
     let maximumRedirects: Int
     let time: any TimeSource
     let heads = ResponseHeads()
@@ -34,7 +36,8 @@ struct ResponseStation: Sendable {
         guard maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status) else { return nil }
         guard
             var next = try RedirectRules.next(
-                after: sent.response, from: step, at: sent.url, demandsTLS: sent.demandsTLS, names: names)
+                after: sent.response, from: step, at: sent.url, demandsTLS: sent.demandsTLS, names: names,
+                substitutes: sent.substitutes, substitutedHeaders: substitutedHeaders)
         else { return nil }
         guard redirects < maximumRedirects else {
             throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(step.url.host)")

@@ -1,0 +1,85 @@
+import Foundation
+
+/// What takes the place of the placeholders of one request, and of the ones that redirected to it.
+///
+/// It holds secrets: `description` and `dump` show only how many.
+struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
+    /// A value that is shorter is no secret; it may be part of any URL by chance.
+    private static let leastSecretBytes = 8
+
+    /// A value that a request carried.
+    struct Secret: Sendable, Hashable {
+        let key: String
+        let value: String
+    }
+
+    /// What takes the place of each key that was found; a key without an entry is sent as it is.
+    var texts: [String: String] = [:]
+    /// The texts that are secrets, not a status, also those of earlier requests.
+    var secrets: Set<Secret> = []
+    /// The names of the headers with a placeholder.
+    var headers: [String] = []
+    /// The names of the query parameters with a placeholder.
+    var queryParameters: [String] = []
+
+    var isEmpty: Bool { texts.isEmpty }
+
+    var description: String { "Substitutes(\(texts.count))" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Takes the secrets out of the URL of a redirect: each value that is a whole query item becomes its placeholder again.
+    ///
+    /// - Parameter url: The URL to which a server redirects.
+    /// - Returns: The URL; nil if a secret is in another part of it.
+    func removed(from url: URL) -> URL? {
+        guard !secrets.isEmpty else { return url }
+        var text = url.absoluteString
+        let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[$0...]) } ?? ""
+        text.removeLast(fragment.count)
+        if var query = SubstitutedQuery(text) {
+            let isChanged = query.replace { _, value in secrets.first { $0.value == value }?.key }
+            if isChanged { text = query.text }
+        }
+        text += fragment
+        guard !isIn(text) else { return nil }
+        return text == url.absoluteString ? url : URL(string: text)
+    }
+
+    /// Whether the text has a secret in it, as it is or in up to three layers of percent-encoding.
+    private func isIn(_ text: String) -> Bool {
+        let values = secrets.map(\.value).filter { $0.utf8.count >= Self.leastSecretBytes }
+        guard !values.isEmpty else { return false }
+        var layer = text
+        for _ in 0..<4 {
+            if values.contains(where: { layer.contains($0) || layer.contains(PercentEncoding.encoded($0)) }) { return true }
+            // A query of a form writes spaces as plus signs.
+            let spaced = layer.replacing("+", with: " ")
+            if values.contains(where: spaced.contains) { return true }
+            guard let next = PercentEncoding.leniently(layer), next != layer else { return false }
+            layer = next
+        }
+        return false
+    }
+}
+
+extension PercentEncoding {
+    /// Decodes the well-formed escapes, and replaces what is not UTF-8.
+    static func leniently(_ text: String) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
+        var bytes: [UInt8] = []
+        let input = Array(text.utf8)
+        var index = 0
+        while index < input.count {
+            if input[index] == UInt8(ascii: "%"), index + 2 < input.count,
+                let byte = UInt8(String(decoding: input[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+            {
+                bytes.append(byte)
+                index += 3
+            } else {
+                bytes.append(input[index])
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
