@@ -22,6 +22,8 @@ internal import NIOCore
 ///
 /// - The signature must cover `@method`, `@target-uri`, the token header and, when there is a body, `content-digest`. A request with a field
 ///   Content-Digest must cover it also without a body.
+/// - It must also cover `authorization` and `content-type` where the request has them, as a session's signatures do: a field that it does
+///   not cover may have been added on the way.
 /// - The digest is computed from the body as received, so this middleware belongs before one that decompresses bodies. The body is kept in
 ///   memory, up to a limit; a longer one is answered with 413.
 /// - Age and clock difference are bounded. Unknown parameters and unknown digest algorithms are refused.
@@ -94,6 +96,12 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
             }
             let signature = try SignatureVerifier(keys: [key], requirements: requirements, time: time).verify(
                 .request(target.request(request)))
+            // The client covers them where they are present, so one that is not covered was added on the way.
+            for name in [HTTPField.Name.authorization, .contentType] where request.headers.contains(name) {
+                guard signature.covers(.field(name)) else {
+                    throw MessageSignatureError(.insufficientCoverage, "the signature does not cover the request's \(name)")
+                }
+            }
             // The body is read only now: a caller without a valid signature cannot make the server keep one.
             let digest =
                 try signature.covers(SignatureComponent.contentDigest)

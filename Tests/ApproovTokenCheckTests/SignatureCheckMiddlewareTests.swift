@@ -62,11 +62,18 @@ import Testing
             let components = all.enumerated().filter { $0.offset != missing }.map(\.element)
             #expect(try await app.answer(app.fields(components: components)) == .refused)
         }
-        let fields = try await app.fields(fields: [.authorization: "Bearer alice"])
-        #expect(try await app.answer(fields).status == 200)
-        #expect(try await app.answer(fields, check: { try Check(alsoCovering: [.field(.authorization)]) }) == .refused)
+        #expect(try await app.answer(app.fields(), check: { try Check(alsoCovering: [.field(.authorization)]) }) == .refused)
         let more = try await app.fields(components: all + [.field(.authorization)], fields: [.authorization: "Bearer alice"])
         #expect(try await app.answer(more, check: { try Check(alsoCovering: [.field(.authorization)]) }).status == 200)
+    }
+
+    @Test(
+        "An Authorization or Content-Type that the signature does not cover is refused",
+        arguments: [HTTPField.Name.authorization, .contentType])
+    func addedFields(name: HTTPField.Name) async throws {
+        #expect(try await app.answer(app.fields(fields: [name: "text/plain"])) == .refused)
+        let components = SignedRequests.components(hasBody: false) + [.field(name)]
+        #expect(try await app.answer(app.fields(components: components, fields: [name: "text/plain"])).status == 200)
     }
 
     @Test("A body needs a digest that is right and covered; so does a digest without a body")

@@ -19,7 +19,7 @@ struct KeysetCommand: AsyncParsableCommand {
             /.well-known/jwks.json but in /.well-known/custom-jwks.json. The
             newest one signs; remove the one before when its last JWT has expired.
 
-            -getPEM writes the public key of a pair to a file; - is standard
+            -getPEM writes the public key of a pair to a new file; - is standard
             output.
 
             The public key also lets an app check its own token and find out that
@@ -120,7 +120,10 @@ struct KeysetCommand: AsyncParsableCommand {
         let pem = keyset.publicPEM
         if file == "-" { return Console.line(pem.trimmingCharacters(in: .newlines)) }
         do {
-            try Data(pem.utf8).write(to: URL(filePath: file), options: .atomic)
+            // The file that is there may be a private key.
+            try Data(pem.utf8).write(to: URL(filePath: file), options: .withoutOverwriting)
+        } catch CocoaError.fileWriteFileExists {
+            throw CommandFailure("\(file) exists, and is not replaced; remove it, or name another file")
         } catch {
             throw CommandFailure("\(file) cannot be written: \(error.localizedDescription)")
         }

@@ -32,9 +32,11 @@ struct SecretCommand: AsyncParsableCommand {
             -messageSigningKey change makes a new key for message signatures, or
             the first one. Apps receive it after genuine evidence and sign their
             requests with it; a backend checks them with the same key, so keep it
-            like a password. Tokens name the key in their claim mskid: the first
-            six characters of the key. Apps of oblivious hosts receive none. After
-            a change apps sign with the old key until their next attestation, at
+            like a password. The key is what base64url decodes to. Tokens name it in
+            their claim mskid: its first six bytes, which are visible characters.
+            Apps of oblivious hosts receive none. The old key cannot be printed
+            afterwards, so save it first: after
+            the change apps sign with the old key until their next attestation, at
             most five minutes; backends may keep both keys until then.
 
             A running authority applies the change within a second.

@@ -40,7 +40,7 @@ struct KeysetCommandTests {
         #expect(try await approov("keyset", "-remove", "b").output == "removed b\n")
     }
 
-    @Test("-getPEM writes the public key of a keyset to a file or standard output")
+    @Test("-getPEM writes the public key of a keyset to a new file or standard output, and replaces no file")
     func publicKey() async throws {
         let folder = try TemporaryFolder()
         func approov(_ arguments: String...) async throws -> ChildProcess.Run {
@@ -52,6 +52,9 @@ struct KeysetCommandTests {
         let file = folder.path("a.pem")
         #expect(try await approov("keyset", "-kid", "a", "-getPEM", file).output == "wrote \(file): the public key of keyset a\n")
         #expect(try folder.text("a.pem") == printed.output)
+        let second = try await approov("keyset", "-kid", "a", "-getPEM", folder.write("a private key", to: "own.key"))
+        #expect(second.exitCode == 1 && second.errors.contains("own.key exists, and is not replaced"), "\(second.errors)")
+        #expect(try folder.text("own.key") == "a private key")
         let unknown = try await approov("keyset", "-kid", "b", "-getPEM", "-")
         #expect(unknown.exitCode == 1 && unknown.output.isEmpty && unknown.errors.contains("no keyset b"))
         let unwritable = try await approov("keyset", "-kid", "a", "-getPEM", folder.path("missing/a.pem"))

@@ -373,6 +373,9 @@ import Testing
         #expect(fields[values: .approovToken].count == (hasNetwork ? 1 : 0))
         _ = try await session.data(for: URLRequest("https://api.test/public/a"))
         #expect(world.apiRequests.last?.headerFields[values: status] == [])
+        let adapted = try await ApproovInterceptor(service: world.service, configuration: configuration).adapt(
+            URLRequest("https://api.test/a", ["approov-status": "forged"]))
+        #expect(adapted.value(forHTTPHeaderField: "Approov-Status") == (hasNetwork ? "success" : "no_network"))
         var repeated = ApproovSessionConfiguration()
         repeated.tokenHeader.statusName = "approov-token"
         let invalid = repeated
