@@ -18,6 +18,8 @@ final class CurlEasyHandle: @unchecked Sendable {
     private var opensNewConnection = false
     /// Whether libcurl formats its verbose text for this request.
     private(set) var isListening = false
+    /// Whether libcurl goes on with the request's content after a status of 300 or more.
+    private(set) var keepsSending = false
     /// Whether options beyond the fixed ones may be set, if only by a shape that libcurl accepted in part.
     private var isShaped = false
 
@@ -81,6 +83,14 @@ final class CurlEasyHandle: @unchecked Sendable {
     /// connection. Called before libcurl acts on the head of the response.
     func keepSendingAfterRefusal() {
         clibcurl_set_long(pointer, CURLOPT_KEEP_SENDING_ON_ERROR, 1)
+        keepsSending = true
+    }
+
+    /// Takes back what ``keepSendingAfterRefusal()`` set.
+    func forgetRefusal() {
+        guard keepsSending else { return }
+        clibcurl_set_long(pointer, CURLOPT_KEEP_SENDING_ON_ERROR, 0)
+        keepsSending = false
     }
 
     /// Makes libcurl hand its verbose text about this request to ``CurlTransfer/hear(_:)``, until the request ends.
@@ -107,6 +117,7 @@ final class CurlEasyHandle: @unchecked Sendable {
             clibcurl_set_long(pointer, CURLOPT_VERBOSE, 0)
             isListening = false
         }
+        forgetRefusal()
         clibcurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
         if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
     }

@@ -238,6 +238,7 @@ final class CurlTransfer: @unchecked Sendable {
         isDoubtful = false
         isHeadComplete = false
         isRefused = false
+        easy.forgetRefusal()
         head = CurlExchange.RawHead()
         headerBytes = 0
         trailers = []
