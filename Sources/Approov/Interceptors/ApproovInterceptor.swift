@@ -74,7 +74,8 @@ public final class ApproovInterceptor: RequestInterceptor {
         var headers = request.allHTTPHeaderFields ?? [:]
         for name in headers.keys where names.isOwn(name) { headers[name] = nil }
         headers[names.token.rawName] = fields[names.token]
-        for name in [names.traceID, names.status].compactMap({ $0 }) { headers[name.rawName] = fields[name] }
+        if let traceID = names.traceID { headers[traceID.rawName] = fields[traceID] }
+        if let status = names.status { headers[status.rawName] = fields[status] }
         var request = request
         request.allHTTPHeaderFields = headers
         if let hooks = authorizer.hooks {
