@@ -52,6 +52,7 @@ let package = Package(
         .library(name: "Attestation", targets: ["Attestation"]),
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
         .library(name: "HTTPClient", targets: ["HTTPClient"]),
+        .library(name: "HTTPRecording", targets: ["HTTPRecording"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
@@ -96,6 +97,7 @@ let package = Package(
             name: "HTTPClient",
             dependencies: ["ApproovBase", "CertificatePinning", "CLibCurl", "CLibCurlStart", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
+        .target(name: "HTTPRecording", dependencies: ["ApproovBase", "HTTPClient", crypto, httpTypes], swiftSettings: settings),
         .target(
             name: "HTTPServing",
             dependencies: [
@@ -160,7 +162,8 @@ let package = Package(
             name: "ApproovTesting",
             dependencies: [
                 "Approov", "ApproovAuthority", "ApproovBase", "ApproovTokenCheck", "Attestation", "COpenSSL", "CertificatePinning",
-                "HTTPClient", "OHTTP", asn1, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                "HTTPClient", "HTTPRecording", "OHTTP", asn1, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore,
+                hummingbirdHTTP2,
                 hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS, x509,
             ],
             swiftSettings: settings),
@@ -168,8 +171,8 @@ let package = Package(
             name: "ApproovCLI",
             dependencies: [
                 "Approov", "ApproovAuthority", "ApproovBase", "ApproovGateway", "ApproovRelay", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", argumentParser, crypto,
-                httpTypes, hummingbird, lifecycle, logging, unixSignals,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "HTTPServing", "OHTTP", argumentParser,
+                crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
             resources: [
@@ -207,6 +210,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "HTTPRecordingTests",
+            dependencies: [
+                "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPRecording", httpTypes, "TestTags",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes, "TestTags"],
             swiftSettings: settings),
         .testTarget(
@@ -240,8 +249,8 @@ let package = Package(
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP",
-                crypto, httpTypes, logging, "TestTags",
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
+                "MessageSignatures", "OHTTP", crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -281,8 +290,7 @@ let package = Package(
             name: "ApproovTestingTests",
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
-                asn1,
-                httpTypes, x509, lifecycle, logging, "TestTags",
+                "HTTPRecording", asn1, httpTypes, x509, lifecycle, logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -318,15 +326,17 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags", crypto,
-                httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
+                "TestTags",
+                crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
+                "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),

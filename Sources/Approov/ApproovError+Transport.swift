@@ -40,6 +40,8 @@ extension ApproovError {
             self.init(
                 .networkingError, "the configuration changed while the request was prepared; send it again", cause: error, isRetryable: true
             )
+        case .recordingMissing:
+            self.init(.recordingMissing, "the request has no recorded response", cause: error)
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:

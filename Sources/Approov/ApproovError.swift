@@ -53,6 +53,8 @@ public struct ApproovError: CodedError {
         public static let responseTooLarge = Code("responseTooLarge")
         /// The request's body could not be read, or the response's body could not be written to its file.
         public static let bodyFailed = Code("bodyFailed")
+        /// A recording is missing, damaged, or has no response to the request.
+        public static let recordingMissing = Code("recordingMissing")
         /// This version does not support the request or its options.
         public static let unsupported = Code("unsupported")
         /// Oblivious HTTP failed: the relay or the gateway refused the request, or sent a response that cannot be opened.

@@ -52,6 +52,10 @@ public struct TransportError: CodedError {
         public static let tooManyRequests = Code("tooManyRequests")
         /// The transport was shut down.
         public static let shutDown = Code("shutDown")
+        /// A recording is missing, damaged, or has no response to the request.
+        public static let recordingMissing = Code("recordingMissing")
+        /// An exchange could not be recorded, although the server may have executed the request.
+        public static let recordingFailed = Code("recordingFailed")
         /// libcurl or the system failed unexpectedly: a defect, or a lack of memory, descriptors or threads.
         public static let internalError = Code("internalError")
 
@@ -59,7 +63,7 @@ public struct TransportError: CodedError {
         fileprivate var isBeforeSending: Bool {
             switch self {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
-                .rulesChanged, .tooManyRequests:
+                .rulesChanged, .tooManyRequests, .recordingMissing:
                 true
             default: false
             }

@@ -61,6 +61,12 @@ public final class ApproovService: Sendable {
         logger: Logger = Logger(label: "approov")
     ) throws {
         do {
+            if let transport = transport as? any TestOnlyTransport {
+                throw ApproovError(
+                    .initializationError,
+                    "\(type(of: transport)) does not reach the authority; attest over another transport, or make a session without a service"
+                )
+            }
             let initial = configuration.initial
             let developmentKey = try developmentKey.map { try DevelopmentKey(base64url: $0) }
             let attester = try attester ?? InstallationAttester(stateDirectory: stateDirectory, time: clock)

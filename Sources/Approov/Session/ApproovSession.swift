@@ -71,6 +71,12 @@ public final class ApproovSession: Sendable {
                 .initializationError,
                 "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
         }
+        if let transport = configuration.transport as? any TestOnlyTransport, service != nil {
+            throw ApproovError(
+                .initializationError,
+                "\(type(of: transport)) does not reach the hosts that it answers for, so a session that attests cannot use it: pass nil as"
+                    + " the service, or use another transport")
+        }
         let authorizer = try service.map { try TokenAuthorizer(service: $0, configuration) }
         let substitution = try SubstitutionStation(configuration, service: service, authorizer)
         let defaults = try SessionDefaults(session.configuration) { name in

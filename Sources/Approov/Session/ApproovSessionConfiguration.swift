@@ -81,6 +81,8 @@ public struct ApproovSessionConfiguration: Sendable {
     /// The maximum number of redirects to follow, 20 by default; with 0 or less the caller gets the redirect itself as the response.
     public var maximumRedirects = 20
     /// The transport that sends requests; nil, the default, for the service's transport, or a new `CurlTransport` without a service.
+    ///
+    /// A session with a service refuses a `TestOnlyTransport`, such as one that replays recordings.
     public var transport: (any HTTPTransport)?
     /// The clock; nil, the default, for the service's clock, or the system's clock without a service.
     public var clock: (any TimeSource)?
