@@ -21,6 +21,10 @@ public struct APIError: CodedError {
         public static let invalidHeader = Code("invalidHeader")
         /// The method has no body, or the body cannot be written.
         public static let invalidBody = Code("invalidBody")
+        /// A document is not XML, or not the XML that is accepted.
+        public static let malformedXML = Code("malformedXML")
+        /// A document is larger or deeper than is accepted.
+        public static let tooLarge = Code("tooLarge")
     }
 
     /// Code, message and cause.
