@@ -47,7 +47,8 @@ enum XMLCharacters {
             case 0x9, 0xA, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: output += UTF8.encode(scalar) ?? .init()
             default:
                 throw APIError(
-                    .invalidBody, "a text or an attribute of the element \(LoggableText.name(element)) has a character that XML cannot express")
+                    .invalidBody,
+                    "a text or an attribute of the element \(LoggableText.name(element)) has a character that XML cannot express")
             }
         }
     }

@@ -28,7 +28,8 @@ extension XMLElement {
             guard XMLCharacters.isName(attribute.name), names.insert(attribute.name).inserted else {
                 throw APIError(
                     .invalidBody,
-                    "the attribute \"\(LoggableText.quoted(attribute.name))\" of \(LoggableText.name(name)) occurs twice, or its name is not one of XML")
+                    "the attribute \"\(LoggableText.quoted(attribute.name))\" of \(LoggableText.name(name)) occurs twice, or its name is not one of XML"
+                )
             }
             output.append(UInt8(ascii: " "))
             output += attribute.name.utf8

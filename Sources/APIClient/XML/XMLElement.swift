@@ -97,7 +97,9 @@ public struct XMLElement: Sendable, Hashable {
         return elements.indices.contains(index) ? elements[index] : nil
     }
 
-    /// The value of an attribute; nil if there is none. Setting nil removes the attribute.
+    /// The value of an attribute; nil if there is none.
+    ///
+    /// Setting nil removes the attribute.
     public subscript(attribute name: String) -> String? {
         get { attributes.first { $0.name == name }?.value }
         set {

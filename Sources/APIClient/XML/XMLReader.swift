@@ -115,6 +115,7 @@ struct XMLReader {
     private func malformed(_ reason: String) -> APIError {
         APIError(
             .malformedXML,
-            "the XML document cannot be read at line \(XML_GetCurrentLineNumber(parser)), column \(XML_GetCurrentColumnNumber(parser)): \(reason)")
+            "the XML document cannot be read at line \(XML_GetCurrentLineNumber(parser)), column \(XML_GetCurrentColumnNumber(parser)): \(reason)"
+        )
     }
 }
