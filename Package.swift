@@ -40,6 +40,7 @@ let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates"
 let package = Package(
     name: "approov-swift",
     products: [
+        .library(name: "APIClient", targets: ["APIClient"]),
         .library(name: "Approov", targets: ["Approov"]),
         .library(name: "ApproovAuthority", targets: ["ApproovAuthority"]),
         .library(name: "ApproovGateway", targets: ["ApproovGateway"]),
@@ -82,6 +83,7 @@ let package = Package(
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
@@ -119,6 +121,9 @@ let package = Package(
             dependencies: [
                 "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes, logging,
             ],
+            swiftSettings: settings),
+        .target(
+            name: "APIClient", dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CExpat", "HTTPClient", httpTypes],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
@@ -251,6 +256,12 @@ let package = Package(
             dependencies: [
                 "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
                 "MessageSignatures", "OHTTP", crypto, httpTypes, logging, "TestTags",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "APIClientTests",
+            dependencies: [
+                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,3 +1,4 @@
+public import Foundation
 import HTTPClient
 
 /// The body of a response, byte by byte, as it arrives.
@@ -17,6 +18,20 @@ public struct ApproovBytes: AsyncSequence, Sendable {
     ///   - isRepeatable: Whether the request can be sent again without the server executing it twice.
     init(_ body: ResponseBody, isRepeatable: Bool = false) {
         chunks = Chunks(body: body, isRepeatable: isRepeatable)
+    }
+
+    /// Reads the rest of the body into memory.
+    ///
+    /// - Parameter limit: The maximum number of bytes to accept.
+    /// - Returns: The bytes.
+    /// - Throws: ``ApproovError`` with code `responseTooLarge` when there are more than `limit`, and with other codes when the transfer
+    ///   fails; `CancellationError` when the task is cancelled.
+    public func data(upTo limit: Int) async throws -> Data {
+        do {
+            return Data(try await chunks.body.collect(upTo: limit))
+        } catch {
+            throw error.asApproovError(isRepeatable: chunks.isRepeatable)
+        }
     }
 
     /// Starts reading.

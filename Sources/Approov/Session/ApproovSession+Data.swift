@@ -1,6 +1,7 @@
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
+import Synchronization
 
 extension ApproovSession {
     /// Performs a request and reads the whole response.
@@ -64,10 +65,33 @@ extension ApproovSession {
         return try await data(for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
     }
 
+    /// Performs a request with any kind of body, such as a stream, and reads the whole response.
+    ///
+    /// A stream is read while it is sent, once: such a request is not sent again, neither for a redirect that keeps the body nor for a
+    /// retry.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its own body is ignored.
+    ///   - body: The body to send; `.stream` with a length sends Content-Length, and without one, chunks or HTTP/2 frames.
+    ///   - onProgress: Called with the number of body bytes sent so far; must not block.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the body cannot be read, was read before, or does not have the length that it
+    ///   declares, with code `responseTooLarge` when the response's body exceeds the limit, and with other codes when the request fails;
+    ///   `CancellationError` as soon as the task is cancelled.
+    public func upload(
+        for request: URLRequest, body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, limit: Int? = nil
+    ) async throws -> (Data, HTTPURLResponse) {
+        let observation = RequestObservation(bodyLimit: limit, onUpload: onProgress)
+        var request = request
+        if request.httpBodyStream != nil { request.httpBodyStream = nil }
+        return try await data(for: request, body: body, observation: observation)
+    }
+
     func data(
         for request: URLRequest, body: RequestBody, observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
-        if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body), limit: observation.bodyLimit) }
+        if try isWrapped(request) { return try await wrapped.data(for: await request.carrying(body), limit: observation.bodyLimit) }
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
@@ -79,12 +103,16 @@ extension ApproovSession {
 }
 
 extension URLRequest {
+    /// The maximum size in bytes of a streamed body for a protocol class, which gets it as a whole.
+    private static let maximumCarriedBytes = 64 << 20
+
     /// Returns the request with the body in `httpBody`, where a protocol class finds it.
     ///
-    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read.
-    func carrying(_ body: RequestBody) throws -> URLRequest {
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the body cannot be read, or a stream has more than 64 MiB.
+    func carrying(_ body: RequestBody) async throws -> URLRequest {
         var request = self
         switch body {
+        case .none: request.httpBody = nil
         case .bytes(let bytes): request.httpBody = Data(bytes)
         case .file(let path):
             do {
@@ -92,8 +120,32 @@ extension URLRequest {
             } catch {
                 throw ApproovError(.bodyFailed, "the file to upload cannot be read", cause: error)
             }
-        case .none, .stream: break
+        case .stream:
+            // The request's own stream stays where it is.
+            guard httpBodyStream == nil else { break }
+            request.httpBody = try await Self.collect(body)
         }
         return request
+    }
+
+    private static func collect(_ body: RequestBody) async throws -> Data {
+        let whole = Mutex(Data())
+        do {
+            try await body.forEachPart { part in
+                try whole.withLock { whole in
+                    guard part.count <= maximumCarriedBytes - whole.count else {
+                        throw ApproovError(.bodyFailed, "a streamed body for a protocol class may have 64 MiB at most: send a smaller one")
+                    }
+                    whole += part
+                }
+            }
+        } catch let error as ApproovError {
+            throw error
+        } catch let error as TransportError {
+            throw ApproovError(error)
+        } catch {
+            throw error is CancellationError ? error : ApproovError(.bodyFailed, "the request's body could not be read", cause: error)
+        }
+        return whole.withLock { $0 }
     }
 }

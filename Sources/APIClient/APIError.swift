@@ -1,0 +1,37 @@
+public import ApproovBase
+internal import Foundation
+
+/// A request that cannot be built, or a response that is not what the caller asked for.
+///
+/// The message names the parameter, header or element, and never contains a value, a body or a URL's query.
+public struct APIError: CodedError {
+    /// A stable, comparable name for the kind of failure.
+    public struct Code: ErrorCode {
+        /// The code's name, as it appears in logs.
+        public let rawValue: String
+
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The URL cannot be requested.
+        public static let invalidURL = Code("invalidURL")
+        /// The parameters cannot be written in the format that was chosen.
+        public static let invalidQuery = Code("invalidQuery")
+        /// A header's name or value is malformed, or the header belongs to the body.
+        public static let invalidHeader = Code("invalidHeader")
+        /// The method has no body, or the body cannot be written.
+        public static let invalidBody = Code("invalidBody")
+        /// A document is not XML, or not the XML that is accepted.
+        public static let malformedXML = Code("malformedXML")
+        /// A document is larger or deeper than is accepted.
+        public static let tooLarge = Code("tooLarge")
+    }
+
+    /// Code, message and cause.
+    public let details: ErrorDetails<Code>
+
+    /// Makes an error.
+    ///
+    /// - Parameter details: Code, message and cause.
+    public init(_ details: ErrorDetails<Code>) { self.details = details }
+}
