@@ -54,6 +54,7 @@ let package = Package(
         .library(name: "HTTPClient", targets: ["HTTPClient"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
+        .library(name: "OAuth2", targets: ["OAuth2"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
@@ -81,6 +82,7 @@ let package = Package(
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CKeyUtils", pkgConfig: "libkeyutils", providers: [.apt(["libkeyutils-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
@@ -117,6 +119,10 @@ let package = Package(
             dependencies: [
                 "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes, logging,
             ],
+            swiftSettings: settings),
+        .target(
+            name: "OAuth2",
+            dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
@@ -243,6 +249,17 @@ let package = Package(
                 "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP",
                 crypto, httpTypes, logging, "TestTags",
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OAuth2Tests",
+            dependencies: [
+                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto, cryptoExtras,
+                httpTypes, "TestTags",
+            ],
+            swiftSettings: settings),
+        // One of several processes that share a token store, or one that tests kill while it stores a token.
+        .executableTarget(
+            name: "oauth2-worker", dependencies: ["ApproovBase", "CertificatePinning", "OAuth2"], path: "Tests/OAuth2Worker",
             swiftSettings: settings),
         .testTarget(
             name: "ApproovAuthorityTests",
