@@ -56,6 +56,7 @@ let package = Package(
         .library(name: "HTTPRecording", targets: ["HTTPRecording"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
+        .library(name: "OAuth2", targets: ["OAuth2"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
@@ -84,6 +85,7 @@ let package = Package(
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+        .systemLibrary(name: "CKeyUtils", pkgConfig: "libkeyutils", providers: [.apt(["libkeyutils-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
@@ -124,6 +126,10 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "APIClient", dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CExpat", "HTTPClient", httpTypes],
+            swiftSettings: settings),
+        .target(
+            name: "OAuth2",
+            dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
@@ -263,6 +269,17 @@ let package = Package(
             dependencies: [
                 "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, "TestTags",
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OAuth2Tests",
+            dependencies: [
+                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto, cryptoExtras,
+                httpTypes, "TestTags",
+            ],
+            swiftSettings: settings),
+        // One of several processes that share a token store, or one that tests kill while it stores a token.
+        .executableTarget(
+            name: "oauth2-worker", dependencies: ["ApproovBase", "CertificatePinning", "OAuth2"], path: "Tests/OAuth2Worker",
             swiftSettings: settings),
         .testTarget(
             name: "ApproovAuthorityTests",

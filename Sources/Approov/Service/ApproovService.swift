@@ -227,6 +227,20 @@ public final class ApproovService: Sendable {
         return tokens.forget { (payHash == nil || $0.payHash == payHash) && (name == nil || $0.host == name) }
     }
 
+    /// Forgets the tokens that are bound, also those that are being fetched, as far as they are for one of the hosts.
+    ///
+    /// - Parameter hosts: The hosts; nil for all.
+    func forgetBoundTokens(of hosts: [HostPattern]?) {
+        _ = tokens.forget { key in
+            guard key.payHash != nil else { return false }
+            guard let hosts, let host = try? CanonicalHost(key.host) else { return true }
+            return hosts.contains { $0.matches(host) }
+        }
+    }
+
+    /// Forgets the token with this key, also one that is being fetched.
+    func forgetToken(for key: TokenKey) { tokens.forget(key) }
+
     /// Forgets a token that its API rejected, so that the next request gets another one.
     ///
     /// Does so only for a token older than 30 s, and at most once per host in 30 s; the time doubles while the API rejects the new tokens.

@@ -13,9 +13,9 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
+    nonisolated(nonsending) public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestObservation(bodyLimit: limit)
-        return try await data(for: request, body: RequestBody(of: request), observation: observation)
+        return try await data(for: request, body: nil, observation: observation)
     }
 
     /// Performs a GET request and reads the whole response.
@@ -27,7 +27,7 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
+    nonisolated(nonsending) public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         try await data(for: URLRequest(url: url), limit: limit)
     }
 
@@ -39,7 +39,7 @@ extension ApproovSession {
     ///   - onProgress: Called with the number of body bytes sent so far; must not block.
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
-    public func upload(
+    nonisolated(nonsending) public func upload(
         for request: URLRequest, from body: Data, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestObservation(onUpload: onProgress)
@@ -57,7 +57,7 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read, and with other codes when the request fails;
     ///   `CancellationError` as soon as the task is cancelled.
-    public func upload(
+    nonisolated(nonsending) public func upload(
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
@@ -79,7 +79,7 @@ extension ApproovSession {
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the body cannot be read, was read before, or does not have the length that it
     ///   declares, with code `responseTooLarge` when the response's body exceeds the limit, and with other codes when the request fails;
     ///   `CancellationError` as soon as the task is cancelled.
-    public func upload(
+    nonisolated(nonsending) public func upload(
         for request: URLRequest, body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, limit: Int? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestObservation(bodyLimit: limit, onUpload: onProgress)
@@ -88,9 +88,31 @@ extension ApproovSession {
         return try await data(for: request, body: body, observation: observation)
     }
 
-    func data(
-        for request: URLRequest, body: RequestBody, observation: RequestObservation
+    /// Performs a request and reads the whole response, unless it is wiped before.
+    ///
+    /// Returns to the caller's actor without leaving it after the last check; see ``RequestFlight/run(_:discard:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body to send; nil for the request's own.
+    ///   - observation: The limits and observers of the transfer.
+    /// - Returns: The response's body and head.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled or the request is wiped.
+    nonisolated(nonsending) func data(
+        for request: URLRequest, body: RequestBody?, observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
+        guard let flight = observation.flight ?? flights?.begin(request) else {
+            return try await collect(request, body, observation)
+        }
+        var observation = observation
+        observation.flight = flight
+        return try await flight.run { [self, observation] in try await collect(request, body, observation) }
+    }
+
+    private func collect(
+        _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
+    ) async throws -> (Data, HTTPURLResponse) {
+        let body = body ?? RequestBody(of: request)
         if try isWrapped(request) { return try await wrapped.data(for: await request.carrying(body), limit: observation.bodyLimit) }
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)

@@ -41,7 +41,9 @@ import HTTPClient
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
-    private let service: ApproovService?
+    /// The requests in flight; nil in a session that does not track them.
+    let flights: RequestFlights?
+    let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
     /// Creates a session that wraps a `URLSession`.
@@ -79,8 +81,10 @@ public final class ApproovSession: Sendable {
         }
         let authorizer = try service.map { try TokenAuthorizer(service: $0, configuration) }
         let substitution = try SubstitutionStation(configuration, service: service, authorizer)
+        let credential = try CredentialStation(configuration)
+        let separate = credential.map { substitution.headerNames.union([$0.headerName]) } ?? substitution.headerNames
         let defaults = try SessionDefaults(session.configuration) { name in
-            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false || substitution.headerNames.contains(name)
+            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false || separate.contains(name)
         }
         let transport: any HTTPTransport
         do {
@@ -91,7 +95,7 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
-            defaults: DefaultsStation(defaults: defaults),
+            defaults: DefaultsStation(defaults: defaults), credential: credential,
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
@@ -100,9 +104,12 @@ public final class ApproovSession: Sendable {
             transport: TransportStation(transport, time: time),
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
-                substitutedHeaders: substitution.headerNames, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+                substitutedHeaders: separate, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
             recheck: ConfigurationRecheck(service: service, time: time))
         self.service = service
+        flights =
+            configuration.credential != nil || configuration.tracksRequests
+            ? RequestFlights(credential: configuration.credential, cookies: defaults.cookies, service: service) : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =

@@ -18,6 +18,7 @@ final class RequestStations: Sendable {
     // 0 gate
     let allowList = AllowListStation()  // 1
     let defaults: DefaultsStation  // 2
+    let credential: CredentialStation?  // end of 2
     let interceptors: InterceptorStation  // 3
     let token: TokenStation  // 4
     let substitution: SubstitutionStation  // 5
@@ -29,12 +30,14 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation,
+        policies: PolicySource, defaults: DefaultsStation, credential: CredentialStation?, interceptors: InterceptorStation,
+        token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
         response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
         self.defaults = defaults
+        self.credential = credential
         self.interceptors = interceptors
         self.token = token
         self.substitution = substitution
@@ -64,6 +67,12 @@ final class RequestStations: Sendable {
 
         // 2 defaults
         var prepared = try defaults.draft(of: step)
+        if let flight = observation.flight {
+            flight.visit(step.url.host)
+            // The cookies may be those of another user.
+            try flight.check()
+        }
+        if let credential { try credential.apply(to: &prepared, of: step, observation.flight) }
 
         // 3 interceptors
         if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
@@ -79,7 +88,7 @@ final class RequestStations: Sendable {
             var draft = prepared
 
             // 4 token: bound to the request in its present form.
-            try await token.authorize(&draft, of: step, under: hop, by: deadline)
+            try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
 
             // 5 substitutions: secure strings for the placeholders in headers and query.
             if !substitution.isOff { try await substitution.resolve(&draft, of: step, under: hop, by: deadline) }
@@ -112,7 +121,8 @@ final class RequestStations: Sendable {
                 // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
                 // and asks the retriers.
                 return SentRequest(
-                    response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
+                    response: received, adapted: prepared.request, url: draft.request.url ?? URL(filePath: "/"),
+                    askedFor: step.request.url ?? URL(filePath: "/"),
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
                     canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {

@@ -1,0 +1,6 @@
+import OAuth2
+
+@main
+struct OAuth2Worker {
+    static func main() async throws {}
+}
