@@ -7,6 +7,7 @@ import Foundation
 import FoundationNetworking
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import TestTags
 import Testing
 
