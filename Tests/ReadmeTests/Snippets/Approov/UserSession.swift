@@ -1,5 +1,7 @@
 import Approov
 import CertificatePinning
+import Foundation
+import FoundationNetworking
 
 func userSession(service: ApproovService, user: CredentialHolder) throws -> ApproovSession {
     var configuration = ApproovSessionConfiguration()
