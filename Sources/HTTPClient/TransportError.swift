@@ -34,6 +34,8 @@ public struct TransportError: CodedError {
         public static let tlsFailed = Code("tlsFailed")
         /// The server's certificate or the call itself was refused; ``TransportError/refusal`` or the message says why.
         public static let trustRefused = Code("trustRefused")
+        /// The host has only addresses that are not public, and the request refuses those.
+        public static let addressRefused = Code("addressRefused")
         /// Newer rules replaced those under which the request was prepared, before it was sent.
         public static let rulesChanged = Code("rulesChanged")
         /// The connection ended before the response was complete.
@@ -63,7 +65,7 @@ public struct TransportError: CodedError {
         fileprivate var isBeforeSending: Bool {
             switch self {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
-                .rulesChanged, .tooManyRequests, .recordingMissing:
+                .addressRefused, .rulesChanged, .tooManyRequests, .recordingMissing:
                 true
             default: false
             }

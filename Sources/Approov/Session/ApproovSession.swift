@@ -95,7 +95,7 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
-            defaults: DefaultsStation(defaults: defaults), credential: credential,
+            allowList: try AllowListStation(configuration, defaults), defaults: DefaultsStation(defaults: defaults), credential: credential,
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
@@ -170,15 +170,19 @@ public final class ApproovSession: Sendable {
 
     /// Whether the wrapped session performs the request.
     ///
-    /// - Throws: ``ApproovError`` with code `obliviousError` when the request must go over a relay but its scheme does not allow that, and
+    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, `obliviousError` when the request must go over a relay but its scheme does not allow that, and
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
+        let allowedHosts = performer.stations.allowList.allowedHosts
         if WrappedSession.isForeign(request) {
+            if allowedHosts != nil { throw AllowedHosts.foreignScheme }
             guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
                 throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")
             }
             return true
         }
+        // Before a protocol class sees the request.
+        if let allowedHosts, wrapped.hasProtocolClasses { try allowedHosts.check(TransportURL(of: request)) }
         guard wrapped.claims(request) else { return false }
         let url = try TransportURL(of: request)
         let hop = try performer.stations.policies.resolve(url.host)

@@ -85,6 +85,8 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// Requests for file URLs, and requests that a protocol class of the wrapped session claims, are exempt.
     public var allRequestsMustBeOblivious = false
+    /// The hosts that the session may call; nil, the default, for all.
+    public var allowedHosts: AllowedHosts?
     /// The maximum number of redirects to follow, 20 by default; with 0 or less the caller gets the redirect itself as the response.
     public var maximumRedirects = 20
     /// The transport that sends requests; nil, the default, for the service's transport, or a new `CurlTransport` without a service.

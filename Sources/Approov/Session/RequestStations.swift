@@ -16,7 +16,7 @@ final class RequestStations: Sendable {
 
     let policies: PolicySource
     // 0 gate
-    let allowList = AllowListStation()  // 1
+    let allowList: AllowListStation  // 1
     let defaults: DefaultsStation  // 2
     let credential: CredentialStation?  // end of 2
     let interceptors: InterceptorStation  // 3
@@ -30,12 +30,14 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, credential: CredentialStation?, interceptors: InterceptorStation,
+        policies: PolicySource, allowList: AllowListStation, defaults: DefaultsStation, credential: CredentialStation?,
+        interceptors: InterceptorStation,
         token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
         response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
+        self.allowList = allowList
         self.defaults = defaults
         self.credential = credential
         self.interceptors = interceptors
@@ -115,7 +117,10 @@ final class RequestStations: Sendable {
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
-                let request = try draft.transportRequest(under: hop, by: deadline, observation)
+                let request = try draft.transportRequest(
+                    under: hop, by: deadline, observation,
+                    // The gateway connects to the host of a request over a relay.
+                    refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
 
                 // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,

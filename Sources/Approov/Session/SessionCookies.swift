@@ -47,7 +47,7 @@ struct SessionCookies: Sendable {
     private static func reaches(_ hosts: [HostPattern], _ cookie: HTTPCookie) -> Bool {
         let domain = cookie.domain.lowercased()
         let name = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
-        // A domain that is no host is none that was checked: remove its cookie.
+        // What cannot be compared is removed.
         guard let host = try? CanonicalHost(name) else { return true }
         return hosts.contains { pattern in
             if pattern.matches(host) { return true }
