@@ -343,7 +343,7 @@ let package = Package(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OAuth2", "OHTTP", "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
