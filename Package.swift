@@ -363,7 +363,7 @@ let package = Package(
             name: "ReadmeTests",
             dependencies: [
                 "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OAuth2", "OHTTP",
                 "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],

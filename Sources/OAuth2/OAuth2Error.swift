@@ -1,4 +1,5 @@
 public import ApproovBase
+internal import Foundation
 
 /// An error of this module: a token could not be obtained, stored or used.
 ///

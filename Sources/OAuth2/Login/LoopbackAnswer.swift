@@ -31,7 +31,7 @@ struct LoopbackAnswer: Error, Equatable {
             \(page)
             """.utf8)
         // MSG_NOSIGNAL: a browser that closed must not end the app.
-        _ = Glibc.send(descriptor, message, message.count, Int32(MSG_NOSIGNAL.rawValue))
+        _ = Glibc.send(descriptor, message, message.count, Int32(MSG_NOSIGNAL))
         shutdown(descriptor, Int32(SHUT_WR))
     }
 }

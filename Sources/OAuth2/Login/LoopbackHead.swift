@@ -12,8 +12,8 @@ enum LoopbackHead {
     static func query(of head: ArraySlice<UInt8>, path: String, host: String) -> Result<String, LoopbackAnswer> {
         guard let text = String(validating: head, as: UTF8.self), text.utf8.allSatisfy({ $0 == 13 || $0 == 10 || $0 == 9 || $0 >= 0x20 })
         else { return .failure(.malformed) }
-        // Split at CR LF; a CR or an LF alone inside a line is no end of it, and is refused.
-        let lines = text.dropLast(4).components(separatedByCRLF: ())
+        // CR LF is one character to Swift. A CR or an LF alone inside a line is no end of it, and is refused.
+        let lines = text.dropLast(2).split(separator: "\r\n", omittingEmptySubsequences: false)
         guard lines.allSatisfy({ !$0.utf8.contains(13) && !$0.utf8.contains(10) }), let first = lines.first else { return .failure(.malformed) }
         let words = first.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else { return .failure(.malformed) }
@@ -25,12 +25,5 @@ enum LoopbackHead {
         let target = words[1]
         guard target.prefix(while: { $0 != "?" }) == path, target.contains("?"), !target.contains("#") else { return .failure(.notFound) }
         return .success(String(target.drop { $0 != "?" }.dropFirst()))
-    }
-}
-
-extension Substring {
-    fileprivate func components(separatedByCRLF: Void) -> [Substring] {
-        // Swift sees CR LF as one character.
-        split(separator: "\r\n", omittingEmptySubsequences: false)
     }
 }

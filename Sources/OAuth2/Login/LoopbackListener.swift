@@ -13,23 +13,31 @@ struct LoopbackLimits: Sendable {
 
 /// An event that ends a wait for sockets, from another thread.
 final class StopSignal: Sendable {
+    /// Becomes readable with the event.
     let descriptor: Int32
+    private let end: Int32
 
     init() throws {
-        descriptor = eventfd(0, Int32(EFD_CLOEXEC.rawValue | EFD_NONBLOCK.rawValue))
-        guard descriptor >= 0 else { throw OAuth2Error(.configurationError, "the system has no descriptor left; raise the limit of open files") }
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
+            throw OAuth2Error(.configurationError, "the system has no descriptor left; raise the limit of open files")
+        }
+        (descriptor, end) = (ends[0], ends[1])
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        close(end)
+    }
 
     func send() {
-        var one: UInt64 = 1
-        _ = write(descriptor, &one, 8)
+        var one: UInt8 = 1
+        _ = Glibc.send(end, &one, 1, Int32(MSG_NOSIGNAL))
     }
 }
 
 /// A socket on 127.0.0.1 that answers browsers until one brings what is expected.
-struct LoopbackListener: ~Copyable {
+final class LoopbackListener: Sendable {
     /// A browser's connection.
     private struct Connection {
         let descriptor: Int32
@@ -106,8 +114,10 @@ struct LoopbackListener: ~Copyable {
     }
 
     private func accept() -> Connection? {
-        let accepted = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
+        let accepted = Glibc.accept(descriptor, nil, nil)
         guard accepted >= 0 else { return nil }
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
         return Connection(descriptor: accepted, deadline: .now + limits.connectionTimeout)
     }
 

@@ -140,7 +140,7 @@ public final class FileTokenStore: TokenStore {
             return try opened(key)
         } catch FileTokenFormat.Flaw.damaged {
             let file = PrivateFile(path: path(key))
-            try failing { try file.setAside(suffix: ".damaged") }
+            try failing { () throws(FileError) in try file.setAside(suffix: ".damaged") }
             throw OAuth2Error(
                 .tokenDamaged, "the token in \(file.path) is damaged; it was renamed to \(file.path).damaged, and the user must log in again")
         }
@@ -148,7 +148,7 @@ public final class FileTokenStore: TokenStore {
 
     private func opened(_ key: TokenKey) throws -> BearerToken? {
         let file = PrivateFile(path: path(key))
-        let content = try failing { try file.read(upTo: FileTokenFormat.maximumBytes) }
+        let content = try failing { () throws(FileError) in try file.read(upTo: FileTokenFormat.maximumBytes) }
         guard let content else { return nil }
         do {
             return try preparedFormat().open(content, for: key)
@@ -161,7 +161,7 @@ public final class FileTokenStore: TokenStore {
     private func put(_ token: BearerToken, for key: TokenKey) throws {
         let bytes = try preparedFormat().seal(token, for: key)
         let file = PrivateFile(path: path(key))
-        try failing { try file.write(bytes) }
+        try failing { () throws(FileError) in try file.write(bytes) }
         // The lock keeps other writers away, so what is left was left by one that was killed.
         file.removeLeftovers(unchangedFor: 0)
         known.withLock { $0[key] = nil }
@@ -169,6 +169,8 @@ public final class FileTokenStore: TokenStore {
 
     private func delete(_ key: TokenKey) throws {
         known.withLock { $0[key] = nil }
+        // After a log-out nothing remains, also not what was set aside.
+        unlink(path(key) + ".damaged")
         guard unlink(path(key)) != 0, errno != ENOENT else { return }
         throw OAuth2Error(.storeFailed, "\(path(key)) cannot be removed: \(String(cString: strerror(errno))); remove it")
     }

@@ -112,7 +112,7 @@ public final class KeyringTokenStore: TokenStore {
         return FileLock(path: "\(folder)/\(digest(key))\(suffix)", timeout: timeout)
     }
 
-    private func description(_ key: TokenKey) -> String { "\(name):\(digest(key))" }
+    func description(_ key: TokenKey) -> String { "\(name):\(digest(key))" }
 
     private func digest(_ key: TokenKey) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(key.text.utf8)).prefix(16)))

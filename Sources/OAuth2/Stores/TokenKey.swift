@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// What a stored token belongs to: an account of the app's own naming, a client, and an authorization.
 public struct TokenKey: Hashable, Sendable {
     /// The app's own name for the user's account; empty for an app with one user at a time.

@@ -57,6 +57,8 @@ public struct OAuth2Client: Hashable, Sendable {
     ///
     /// Identifier and secret are form-encoded before they are joined (RFC 6749, section 2.3.1), so that a colon in one stays its own.
     var basicHeader: String? {
-        secret.map { "Basic " + Base64.encode(Array("\(FormText.encode(id)):\(FormText.encode($0.text))".utf8)) }
+        // Some servers, such as Authlib, decode percent signs but not "+": "%20" is a space to all.
+        func encoded(_ text: String) -> String { FormText.encode(text).replacing("+", with: "%20") }
+        return secret.map { "Basic " + Base64.encode(Array("\(encoded(id)):\(encoded($0.text))".utf8)) }
     }
 }

@@ -1,4 +1,4 @@
-internal import ApproovBase
+internal import CertificatePinning
 public import Foundation
 internal import HTTPClient
 
