@@ -83,6 +83,7 @@ let package = Package(
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
@@ -123,7 +124,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "APIClient", dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CExpat", "HTTPClient", httpTypes],
+            name: "APIClient",
+            dependencies: [
+                "Approov", "ApproovBase", "CertificatePinning", "CExpat", "CNetlink", "HTTPClient", "HTTPRecording", httpTypes, logging,
+            ],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
@@ -261,7 +265,8 @@ let package = Package(
         .testTarget(
             name: "APIClientTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, "TestTags",
+                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", httpTypes,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
