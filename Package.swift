@@ -84,6 +84,7 @@ let package = Package(
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CKeyUtils", pkgConfig: "libkeyutils", providers: [.apt(["libkeyutils-dev"])]),
 
@@ -125,7 +126,10 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "APIClient", dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CExpat", "HTTPClient", httpTypes],
+            name: "APIClient",
+            dependencies: [
+                "Approov", "ApproovBase", "CertificatePinning", "CExpat", "CNetlink", "HTTPClient", "HTTPRecording", httpTypes, logging,
+            ],
             swiftSettings: settings),
         .target(
             name: "OAuth2",
@@ -267,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "APIClientTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, "TestTags",
+                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", httpTypes,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -21,6 +21,8 @@ public struct APIError: CodedError {
         public static let invalidHeader = Code("invalidHeader")
         /// The method has no body, or the body cannot be written.
         public static let invalidBody = Code("invalidBody")
+        /// An environment is not described correctly, or cannot be used.
+        public static let invalidEnvironment = Code("invalidEnvironment")
         /// A document is not XML, or not the XML that is accepted.
         public static let malformedXML = Code("malformedXML")
         /// A document is larger or deeper than is accepted.
