@@ -249,10 +249,14 @@ let package = Package(
                 crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
+        // A process whose memory tests look at.
+        .executableTarget(
+            name: "upload-meter", dependencies: ["APIClient", "Approov"], path: "Tests/UploadMeter", swiftSettings: settings),
         .testTarget(
             name: "APIClientTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, "TestTags",
+                "upload-meter", "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
