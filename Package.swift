@@ -268,10 +268,14 @@ let package = Package(
                 "MessageSignatures", "OHTTP", crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
+        // A process whose memory tests look at.
+        .executableTarget(
+            name: "upload-meter", dependencies: ["APIClient", "Approov"], path: "Tests/UploadMeter", swiftSettings: settings),
         .testTarget(
             name: "APIClientTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", httpTypes,
+                "upload-meter", "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient",
+                httpTypes,
                 "TestTags",
             ],
             swiftSettings: settings),
@@ -367,7 +371,7 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
+                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OAuth2", "OHTTP",
                 "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,

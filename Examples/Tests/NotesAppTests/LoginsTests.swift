@@ -1,3 +1,4 @@
+import ApproovTesting
 import Foundation
 import Testing
 
@@ -6,54 +7,77 @@ import Testing
 @Suite struct LoginsTests {
     private let redirect = "http://127.0.0.1:50000/callback"
     private let verifier = "a-verifier-that-only-the-app-knows-0123456789"
-    private let now = Date(timeIntervalSince1970: 1_800_000_000)
+    private let clock = ManualClock()
+    private let logins: LoginStore
 
-    private func code(_ logins: inout Logins) -> String {
-        logins.makeCode(for: "alice", redirectURI: redirect, challenge: Secret.challenge(for: verifier), at: now)
+    init() {
+        let clock = clock
+        logins = LoginStore(passwords: ["alice": "wonderland"], now: { clock.date })
     }
 
-    @Test("A code is worth tokens only with its verifier and its redirect URI, and within a minute")
+    private func code() throws -> String {
+        try #require(
+            logins.logIn("alice", password: "wonderland", redirectURI: redirect, challenge: Secret.challenge(for: verifier)))
+    }
+
+    private func redeem(_ code: String) -> Logins.Tokens? { logins.redeem(code, verifier: verifier, redirectURI: redirect) }
+
+    @Test("A code is worth tokens only with its verifier and its redirect URI")
     func codes() throws {
-        var logins = Logins()
-        let code = code(&logins)
-        #expect(logins.redeem(code, verifier: "another", redirectURI: redirect, at: now) == nil)
-        #expect(logins.redeem(code, verifier: verifier, redirectURI: "http://127.0.0.1:1/callback", at: now) == nil)
-        #expect(logins.redeem(code, verifier: verifier, redirectURI: redirect, at: now + 60) == nil)
-        let tokens = try #require(logins.redeem(code, verifier: verifier, redirectURI: redirect, at: now + 59))
-        #expect(logins.user(ofAccessToken: tokens.access, at: now) == "alice")
+        let code = try code()
+        #expect(logins.redeem(code, verifier: "another", redirectURI: redirect) == nil)
+        #expect(logins.redeem(code, verifier: verifier, redirectURI: "http://127.0.0.1:1/callback") == nil)
+        let tokens = try #require(redeem(code))
+        #expect(logins.user(ofAccessToken: tokens.access) == "alice")
+    }
+
+    @Test("A code is worth nothing after a minute")
+    func lateCode() throws {
+        let code = try code()
+        clock.advance(by: .seconds(60))
+        #expect(redeem(code) == nil)
     }
 
     @Test("A code that comes twice ends the log-in that it gave")
     func stolenCode() throws {
-        var logins = Logins()
-        let code = code(&logins)
-        let tokens = try #require(logins.redeem(code, verifier: verifier, redirectURI: redirect, at: now))
-        #expect(logins.redeem(code, verifier: verifier, redirectURI: redirect, at: now) == nil)
-        #expect(logins.user(ofAccessToken: tokens.access, at: now) == nil)
-        #expect(logins.refresh(tokens.refresh, at: now) == nil)
+        let code = try code()
+        let tokens = try #require(redeem(code))
+        #expect(redeem(code) == nil)
+        #expect(logins.user(ofAccessToken: tokens.access) == nil)
+        #expect(logins.refresh(tokens.refresh) == nil)
     }
 
     @Test("A refresh token works once, and ends the log-in when it comes again")
     func stolenRefreshToken() throws {
-        var logins = Logins()
-        let first = try #require(logins.redeem(code(&logins), verifier: verifier, redirectURI: redirect, at: now))
-        let second = try #require(logins.refresh(first.refresh, at: now))
-        #expect(logins.user(ofAccessToken: first.access, at: now) == nil)
-        #expect(logins.user(ofAccessToken: second.access, at: now) == "alice")
-        #expect(logins.refresh(first.refresh, at: now) == nil)
-        #expect(logins.user(ofAccessToken: second.access, at: now) == nil)
-        #expect(logins.refresh(second.refresh, at: now) == nil)
+        let first = try #require(redeem(try code()))
+        let second = try #require(logins.refresh(first.refresh))
+        #expect(logins.user(ofAccessToken: first.access) == nil)
+        #expect(logins.user(ofAccessToken: second.access) == "alice")
+        #expect(logins.refresh(first.refresh) == nil)
+        #expect(logins.user(ofAccessToken: second.access) == nil)
+        #expect(logins.refresh(second.refresh) == nil)
     }
 
     @Test("An access token ends after five minutes, and with its log-in")
     func ends() throws {
-        var logins = Logins()
-        let tokens = try #require(logins.redeem(code(&logins), verifier: verifier, redirectURI: redirect, at: now))
-        #expect(logins.user(ofAccessToken: tokens.access, at: now + 300) == nil)
-        logins.revoke("\(tokens.access.prefix(43)).guess")
-        #expect(logins.user(ofAccessToken: tokens.access, at: now) == "alice")
-        logins.revoke(tokens.refresh)
-        #expect(logins.user(ofAccessToken: tokens.access, at: now) == nil)
+        let first = try #require(redeem(try code()))
+        logins.revoke("\(first.access.prefix(43)).guess")
+        #expect(logins.user(ofAccessToken: first.access) == "alice")
+        clock.advance(by: .seconds(300))
+        #expect(logins.user(ofAccessToken: first.access) == nil)
+        let second = try #require(logins.refresh(first.refresh))
+        logins.revoke(second.refresh)
+        #expect(logins.user(ofAccessToken: second.access) == nil)
+    }
+
+    @Test("A user has ten log-ins at most; the oldest ends")
+    func bound() throws {
+        let first = try #require(redeem(try code()))
+        for _ in 0..<10 {
+            clock.advance(by: .seconds(1))
+            #expect(redeem(try code()) != nil)
+        }
+        #expect(logins.user(ofAccessToken: first.access) == nil)
     }
 
     @Test(

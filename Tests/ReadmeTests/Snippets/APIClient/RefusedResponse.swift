@@ -1,5 +1,6 @@
 import APIClient
 import Approov
+import FoundationNetworking
 
 enum Deletion {
     case done
