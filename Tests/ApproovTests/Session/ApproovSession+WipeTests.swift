@@ -79,6 +79,7 @@ import Testing
         slow.gate.open()
         await #expect(throws: CancellationError.self) { try await old.value }
         #expect(late.world.apiRequests.isEmpty)
+        #expect(await eventually { !late.world.service.isFetching })
         #expect(late.world.service.cachedTokenCount == 0)
     }
 
