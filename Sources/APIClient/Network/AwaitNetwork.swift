@@ -13,7 +13,8 @@ import HTTPClient
 /// ```
 ///
 /// A request waits while the monitor's status is ``NetworkStatus/unreachable``, and at most for the timeout; then it is sent in any case,
-/// and fails if there is still no network. Requests to this machine, and to IP addresses that have a route, do not wait. When the network
+/// and fails if there is still no network. Requests to this machine, and to IP addresses that have a route, do not wait. Names
+/// are not looked up, so a request to a name waits where there is no default route. When the network
 /// returns, the waiting requests leave spread over the time of ``spread``, not all at once.
 public struct AwaitNetwork: RequestInterceptor {
     /// The monitor that tells when the network returns.

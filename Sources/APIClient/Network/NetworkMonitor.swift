@@ -62,7 +62,9 @@ public final class NetworkMonitor: Sendable {
     /// The number of streams that have not ended.
     var listenerCount: Int { listeners.count }
 
-    /// Whether the kernel has a route to a host that is an address; a name is not looked up.
+    /// Whether the kernel has a route to a host that is an address.
+    ///
+    /// A name is not looked up: that would tell the name server about a host that may be called over a relay or a proxy.
     private static func hasRoute(to host: CanonicalHost) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 16)
         let family = host.kind == .ipv4 ? AF_INET : AF_INET6

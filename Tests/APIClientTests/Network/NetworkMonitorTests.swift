@@ -144,7 +144,9 @@ private final class Namespace: Sendable {
         return Namespace(monitor, jobs)
     }
 
-    /// Moves this thread into a new network namespace. Glibc's module leaves unshare(2) out.
+    /// Moves this thread into a new network namespace.
+    ///
+    /// Glibc's module leaves unshare(2) out.
     private static func unshareNetwork() -> Int32 {
         guard let symbol = dlsym(nil, "unshare") else { return -1 }
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
