@@ -57,7 +57,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
             guard names.insert(parameter.name).inserted else {
                 throw OAuth2Error(
                     .configurationError,
-                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, or is given twice; remove it")
+                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, or is given twice; remove it"
+                )
             }
             parameters.append(parameter)
         }
