@@ -66,6 +66,16 @@ import Testing
         }
     }
 
+    @Test("A redirect without the issuer is refused if the server always sends it")
+    func missingIssuer() throws {
+        let server = try Samples.server(issuer: "https://login.test", alwaysSendsIssuer: true)
+        let request = try AuthorizationRequest(client: Samples.client(server: server), redirectURI: redirect)
+        #expect(thrown("?code=c&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?error=access_denied&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?code=c&state=\(request.state)&iss=https://login.test", request) == nil)
+        #expect(code(as: OAuth2Error.self) { try Samples.server(alwaysSendsIssuer: true) } == .configurationError)
+    }
+
     @Test("The server's error counts only with the state, and its description appears nowhere")
     func errors() throws {
         let request = try request()

@@ -9,11 +9,11 @@ import HTTPTypes
 enum Samples {
     static func url(_ text: String) -> URL { URL(string: text) ?? URL(filePath: "/") }
 
-    static func server(scope: String? = nil, issuer: String? = nil) throws -> OAuth2Server {
+    static func server(scope: String? = nil, issuer: String? = nil, alwaysSendsIssuer: Bool = false) throws -> OAuth2Server {
         try OAuth2Server(
             tokenURL: url("https://login.test/token"), authorizationURL: url("https://login.test/authorize"),
             deviceAuthorizationURL: url("https://login.test/device"), revocationURL: url("https://login.test/revoke"), scope: scope,
-            issuer: issuer)
+            issuer: issuer, alwaysSendsIssuer: alwaysSendsIssuer)
     }
 
     static func client(
