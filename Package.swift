@@ -282,7 +282,8 @@ let package = Package(
         .testTarget(
             name: "OAuth2Tests",
             dependencies: [
-                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto, cryptoExtras,
+                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto,
+                cryptoExtras,
                 httpTypes, "TestTags",
             ],
             swiftSettings: settings),

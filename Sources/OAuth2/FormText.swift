@@ -28,7 +28,9 @@ enum FormText {
         for part in text.utf8.split(separator: UInt8(ascii: "&")) {
             guard parameters.count < limit else { return nil }
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decodeOne(Array(halves[0])), let value = decodeOne(halves.count == 2 ? Array(halves[1]) : []) else { return nil }
+            guard let name = decodeOne(Array(halves[0])), let value = decodeOne(halves.count == 2 ? Array(halves[1]) : []) else {
+                return nil
+            }
             parameters.append((name, value))
         }
         return parameters

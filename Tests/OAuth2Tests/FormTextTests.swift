@@ -14,6 +14,8 @@ import Testing
         #expect(FormText.encode("a b+c") == "a+b%2Bc")
     }
 
-    @Test("A bad percent sign, bytes that are not UTF-8 and too many parameters are refused", arguments: ["a=%", "a=%4", "a=%zz", "a=%FF", "a=1&b=2&c=3"])
+    @Test(
+        "A bad percent sign, bytes that are not UTF-8 and too many parameters are refused",
+        arguments: ["a=%", "a=%4", "a=%zz", "a=%FF", "a=1&b=2&c=3"])
     func refused(text: String) { #expect(FormText.decode(text, limit: 2) == nil) }
 }

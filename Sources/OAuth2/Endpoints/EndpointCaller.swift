@@ -50,7 +50,8 @@ struct EndpointCaller: Sendable {
         guard needsJSON else { return [:] }
         guard Self.isJSON(head) else {
             throw OAuth2Error(
-                .responseMalformed, "the response of \(name) is not application/json; check the endpoint's URL", serverError: nil, status: 200)
+                .responseMalformed, "the response of \(name) is not application/json; check the endpoint's URL", serverError: nil,
+                status: 200)
         }
         do {
             guard case .object(let members) = try JSONValue(parsing: body, limit: Self.maximumAnswerBytes) else {
@@ -68,7 +69,8 @@ struct EndpointCaller: Sendable {
         for (name, _) in parameters {
             guard !["client_id", "client_secret"].contains(name), names.insert(name).inserted else {
                 throw OAuth2Error(
-                    .configurationError, "the grant has the parameter \(LoggableText.name(name)) twice, or in the client's place; remove it")
+                    .configurationError, "the grant has the parameter \(LoggableText.name(name)) twice, or in the client's place; remove it"
+                )
             }
         }
         var request = URLRequest(url: url)
@@ -115,11 +117,13 @@ struct EndpointCaller: Sendable {
             return OAuth2Error(
                 .networkingError, "\(name) answered with status \(status); try again later", serverError: nil, status: status)
         }
-        guard (400..<500).contains(status), isJSON(head), case .object(let members)? = try? JSONValue(parsing: body, limit: maximumAnswerBytes),
+        guard (400..<500).contains(status), isJSON(head),
+            case .object(let members)? = try? JSONValue(parsing: body, limit: maximumAnswerBytes),
             case .string(let text)? = members["error"], let error = OAuth2ServerError(received: text)
         else {
             return OAuth2Error(
-                .responseMalformed, "\(name) answered with status \(status) and without an error of RFC 6749, section 5.2; check the endpoint's URL",
+                .responseMalformed,
+                "\(name) answered with status \(status) and without an error of RFC 6749, section 5.2; check the endpoint's URL",
                 serverError: nil, status: status)
         }
         return OAuth2Error(

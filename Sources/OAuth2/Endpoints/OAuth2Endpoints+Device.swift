@@ -26,7 +26,8 @@ extension OAuth2Endpoints {
             return text
         }
         func page(_ name: String) throws -> URL {
-            guard let url = URL(string: try text(name, limit: 2_048)), ["http", "https"].contains(url.scheme?.lowercased()), url.host() != nil
+            guard let url = URL(string: try text(name, limit: 2_048)), ["http", "https"].contains(url.scheme?.lowercased()),
+                url.host() != nil
             else { throw TokenResponse.malformed("its \(name) is not a web page") }
             return url
         }
@@ -43,7 +44,8 @@ extension OAuth2Endpoints {
         return DeviceAuthorization(
             deviceCode: try text("device_code", limit: 4_096), userCode: try text("user_code", limit: 256),
             verificationURI: try page("verification_uri"),
-            verificationURIComplete: members["verification_uri_complete"] == nil ? nil : try page("verification_uri_complete"),
+            verificationURIComplete: [nil, .null].contains(members["verification_uri_complete"])
+                ? nil : try page("verification_uri_complete"),
             lifetime: life, interval: interval, deadline: clock.uptime + life)
     }
 

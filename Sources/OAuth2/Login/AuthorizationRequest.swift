@@ -57,7 +57,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
             guard names.insert(parameter.name).inserted else {
                 throw OAuth2Error(
                     .configurationError,
-                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, or is given twice; remove it")
+                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, or is given twice; remove it"
+                )
             }
             parameters.append(parameter)
         }
@@ -101,8 +102,9 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         guard let state = values["state"], OAuth2Text.isEqual(state, self.state) else {
             throw Self.refused("its state is not that of this request, so another page may have sent it")
         }
-        if let issuer = client.server.issuer, let received = values["iss"], received != issuer {
-            throw Self.refused("it names another issuer than the server's (RFC 9207)")
+        let isIssuerMissing = client.server.alwaysSendsIssuer && values["iss"] == nil
+        if let issuer = client.server.issuer, isIssuerMissing || (values["iss"] ?? issuer) != issuer {
+            throw Self.refused("it names another issuer than the server's, or none (RFC 9207)")
         }
         if let text = values["error"] {
             guard values["code"] == nil, let error = OAuth2ServerError(received: text) else {

@@ -14,7 +14,9 @@ struct LoopbackAnswer: Error, Equatable {
     static let wrongMethod = Self(status: "405 Method Not Allowed", text: "Only GET is allowed.")
     static let tooLarge = Self(status: "431 Request Header Fields Too Large", text: "The request is too large.")
 
-    /// Writes the answer and ends the connection. A browser that does not read it loses it: the app never waits.
+    /// Writes the answer and ends the connection.
+    ///
+    /// A browser that does not read it loses it: the app never waits.
     func send(to descriptor: Int32) {
         let page = "<!DOCTYPE html><meta charset=utf-8><title>Log-in</title><p>\(text)</p>\n"
         let message = Array(

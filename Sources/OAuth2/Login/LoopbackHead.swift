@@ -14,7 +14,9 @@ enum LoopbackHead {
         else { return .failure(.malformed) }
         // CR LF is one character to Swift. A CR or an LF alone inside a line is no end of it, and is refused.
         let lines = text.dropLast(2).split(separator: "\r\n", omittingEmptySubsequences: false)
-        guard lines.allSatisfy({ !$0.utf8.contains(13) && !$0.utf8.contains(10) }), let first = lines.first else { return .failure(.malformed) }
+        guard lines.allSatisfy({ !$0.utf8.contains(13) && !$0.utf8.contains(10) }), let first = lines.first else {
+            return .failure(.malformed)
+        }
         let words = first.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else { return .failure(.malformed) }
         guard words[0] == "GET" else { return .failure(.wrongMethod) }

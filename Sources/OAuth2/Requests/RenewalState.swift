@@ -6,7 +6,9 @@ struct RenewalState {
         let task: Task<BearerToken, any Error>
     }
 
-    /// A token that the server issued but the store did not take. Its predecessor may already be revoked.
+    /// A token that the server issued but the store did not take.
+    ///
+    /// Its predecessor may already be revoked.
     struct Unsaved {
         let predecessor: BearerToken
         let token: BearerToken
@@ -46,7 +48,9 @@ struct RenewalState {
         if flights[login]?.number == number { flights[login] = nil }
     }
 
-    /// Forgets what belongs to a user who logged out. Renewals under way find their token replaced.
+    /// Forgets what belongs to a user who logged out.
+    ///
+    /// Renewals under way find their token replaced.
     mutating func forget() {
         unsaved = nil
         seen = []

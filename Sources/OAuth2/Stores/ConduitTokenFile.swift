@@ -84,7 +84,8 @@ public struct ConduitTokenFile: Sendable {
 
     /// Reads what `JSONEncoder` wrote: the expiry counts from 2001.
     private static func token(in plain: [UInt8]) -> BearerToken? {
-        guard case .object(let members)? = try? JSONValue(parsing: plain, limit: maximumBytes), case .string(let access)? = members["accessToken"]
+        guard case .object(let members)? = try? JSONValue(parsing: plain, limit: maximumBytes),
+            case .string(let access)? = members["accessToken"]
         else { return nil }
         let expiry: TimeInterval
         switch members["expiration"] {

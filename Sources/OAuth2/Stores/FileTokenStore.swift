@@ -142,7 +142,8 @@ public final class FileTokenStore: TokenStore {
             let file = PrivateFile(path: path(key))
             try failing { () throws(FileError) in try file.setAside(suffix: ".damaged") }
             throw OAuth2Error(
-                .tokenDamaged, "the token in \(file.path) is damaged; it was renamed to \(file.path).damaged, and the user must log in again")
+                .tokenDamaged,
+                "the token in \(file.path) is damaged; it was renamed to \(file.path).damaged, and the user must log in again")
         }
     }
 
@@ -154,7 +155,8 @@ public final class FileTokenStore: TokenStore {
             return try preparedFormat().open(content, for: key)
         } catch FileTokenFormat.Flaw.wrongKey {
             throw OAuth2Error(
-                .wrongKey, "\(file.path) was sealed with another key, or its header is damaged; give the store the earlier key, or remove the file")
+                .wrongKey,
+                "\(file.path) was sealed with another key, or its header is damaged; give the store the earlier key, or remove the file")
         }
     }
 

@@ -26,7 +26,9 @@ enum KernelKeyring {
             if isGone(errno) { return nil }
             throw failure("a key cannot be read", errno)
         }
-        guard count <= limit else { throw OAuth2Error(.storeFailed, "a key in the kernel's keyring has more than \(limit) bytes; remove it") }
+        guard count <= limit else {
+            throw OAuth2Error(.storeFailed, "a key in the kernel's keyring has more than \(limit) bytes; remove it")
+        }
         return Array(buffer[..<Int(count)])
     }
 

@@ -91,6 +91,7 @@ public struct WrappingKey: Sendable {
     /// The 32 bytes of the key.
     ///
     /// - Parameter folder: The folder of the tokens.
+    /// - Returns: The bytes.
     /// - Throws: ``OAuth2Error`` with code `configurationError` or `storeFailed`.
     func bytes(folder: String) throws -> [UInt8] {
         let key = try load(folder)
@@ -108,7 +109,8 @@ public struct WrappingKey: Sendable {
             if try file.read(upTo: count) == nil { _ = try file.create(SystemRandom.bytes(count)) }
             // Of two processes that make it at once, both read the file of the one that was first.
             guard let bytes = try file.read(upTo: count), bytes.count == count else {
-                throw OAuth2Error(.storeFailed, "\(path) does not have \(count) bytes; restore it, or remove it and let the user log in again")
+                throw OAuth2Error(
+                    .storeFailed, "\(path) does not have \(count) bytes; restore it, or remove it and let the user log in again")
             }
             return bytes
         } catch let error as FileError {

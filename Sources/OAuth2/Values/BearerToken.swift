@@ -22,7 +22,9 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     public let expiresAt: Date
     /// The scope that was granted, words separated by spaces; nil if it is not known.
     public let scope: String?
-    /// Identifies the log-in that this token comes from. Refreshing keeps it, so that one user's request never takes another user's token.
+    /// Identifies the log-in that this token comes from.
+    ///
+    /// Refreshing keeps it, so that one user's request never takes another user's token.
     let loginID: String
 
     /// Describes a token of another source, such as an earlier version of the app.
@@ -45,7 +47,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     ) throws {
         guard OAuth2Text.isHeaderSafe(accessToken, limit: Self.maximumBytes) else {
             throw OAuth2Error(
-                .responseMalformed, "the access token is empty, longer than \(Self.maximumBytes) bytes, or has spaces or control characters")
+                .responseMalformed, "the access token is empty, longer than \(Self.maximumBytes) bytes, or has spaces or control characters"
+            )
         }
         if let refreshToken {
             guard OAuth2Text.isVisible(refreshToken, limit: Self.maximumBytes) else {

@@ -18,6 +18,8 @@ public struct OAuth2Server: Hashable, Sendable {
     ///
     /// A redirect that names another issuer is refused (RFC 9207).
     public let issuer: String?
+    /// Whether every redirect must name ``issuer``.
+    public let alwaysSendsIssuer: Bool
 
     /// Describes a server.
     ///
@@ -28,13 +30,16 @@ public struct OAuth2Server: Hashable, Sendable {
     ///   - revocationURL: The endpoint that revokes tokens.
     ///   - scope: The scope to ask for.
     ///   - issuer: The server's issuer identifier.
+    ///   - alwaysSendsIssuer: Whether the server names its issuer in every redirect, as its metadata say
+    ///     (`authorization_response_iss_parameter_supported`); a redirect without it is then refused.
     ///   - allowsUnencryptedLoopback: Whether URLs may be plain http if their host is a loopback address. For tests only: every program of
     ///     the machine can then try to read what is sent.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` when a URL is not https or cannot be requested, or the scope has characters
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when a URL is not https or cannot be requested, a server that always sends its
+    ///   issuer has none, or the scope has characters
     ///   that RFC 6749, section 3.3, does not allow.
     public init(
         tokenURL: URL, authorizationURL: URL? = nil, deviceAuthorizationURL: URL? = nil, revocationURL: URL? = nil, scope: String? = nil,
-        issuer: String? = nil, allowsUnencryptedLoopback: Bool = false
+        issuer: String? = nil, alwaysSendsIssuer: Bool = false, allowsUnencryptedLoopback: Bool = false
     ) throws {
         for (name, url) in [
             ("token", tokenURL), ("authorization", authorizationURL), ("device authorization", deviceAuthorizationURL),
@@ -44,12 +49,16 @@ public struct OAuth2Server: Hashable, Sendable {
             try Self.check(url, of: name, allowsUnencryptedLoopback)
         }
         if let scope { try OAuth2Text.checkScope(scope) }
+        guard !alwaysSendsIssuer || issuer != nil else {
+            throw OAuth2Error(.configurationError, "a server that always sends its issuer needs one to compare with; give its issuer")
+        }
         self.tokenURL = tokenURL
         self.authorizationURL = authorizationURL
         self.deviceAuthorizationURL = deviceAuthorizationURL
         self.revocationURL = revocationURL
         self.scope = scope
         self.issuer = issuer
+        self.alwaysSendsIssuer = alwaysSendsIssuer
     }
 
     private static func check(_ url: URL, of name: String, _ allowsUnencryptedLoopback: Bool) throws {

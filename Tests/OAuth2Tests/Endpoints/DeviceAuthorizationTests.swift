@@ -6,11 +6,14 @@ import Testing
 @testable import OAuth2
 
 @Suite struct DeviceAuthorizationTests {
-    private static let codes = #"{"device_code":"DC","user_code":"WDJB","verification_uri":"https://login.test/go","expires_in":600,"interval":4}"#
+    private static let codes =
+        #"{"device_code":"DC","user_code":"WDJB","verification_uri":"https://login.test/go","expires_in":600,"interval":4}"#
     private static let token = #"{"access_token":"a1","token_type":"Bearer"}"#
 
     /// Asks until the answers, a list of error names that ends with a token, are used up; returns the pauses between the questions.
-    private func pauses(_ answers: [String], device: String = codes) async throws -> (result: Result<BearerToken, any Error>, pauses: [Duration]) {
+    private func pauses(
+        _ answers: [String], device: String = codes
+    ) async throws -> (result: Result<BearerToken, any Error>, pauses: [Duration]) {
         let clock = ManualClock()
         let left = Shared(answers)
         let transport = InProcessTransport { request in
@@ -48,7 +51,11 @@ import Testing
         #expect(pauses == [4, 4, 9, 9, 18].map { .seconds($0) })
     }
 
-    @Test("A refusal by the user, and an expired code, end the wait", arguments: [("access_denied", OAuth2Error.Code.authorizationRefused), ("expired_token", .timedOut), ("invalid_client", .requestRefused)])
+    @Test(
+        "A refusal by the user, and an expired code, end the wait",
+        arguments: [
+            ("access_denied", OAuth2Error.Code.authorizationRefused), ("expired_token", .timedOut), ("invalid_client", .requestRefused),
+        ])
     func ends(name: String, expected: OAuth2Error.Code) async throws {
         let (result, _) = try await pauses(["authorization_pending", name])
         #expect(code(as: OAuth2Error.self) { try result.get() } == expected)
@@ -62,13 +69,15 @@ import Testing
         #expect(pauses == [.seconds(5), .seconds(5)])
     }
 
-    @Test("Malformed answers are refused", arguments: [
-        "{}", #"{"device_code":"DC","user_code":"W","verification_uri":"javascript:x","expires_in":600}"#,
-        #"{"device_code":"DC","user_code":"W\u001b","verification_uri":"https://login.test/","expires_in":600}"#,
-        #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/"}"#,
-        #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/","expires_in":-5}"#,
-        #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/","expires_in":600,"interval":-1}"#,
-    ])
+    @Test(
+        "Malformed answers are refused",
+        arguments: [
+            "{}", #"{"device_code":"DC","user_code":"W","verification_uri":"javascript:x","expires_in":600}"#,
+            #"{"device_code":"DC","user_code":"W\u001b","verification_uri":"https://login.test/","expires_in":600}"#,
+            #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/"}"#,
+            #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/","expires_in":-5}"#,
+            #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/","expires_in":600,"interval":-1}"#,
+        ])
     func malformed(body: String) async throws {
         let endpoints = try Samples.endpoints(over: InProcessTransport { .json(body, to: $0) })
         #expect(await codeThrown(as: OAuth2Error.self) { try await endpoints.authorizeDevice() } == .responseMalformed)

@@ -71,7 +71,9 @@ import Testing
         #expect(password.form == ["grant_type": "password", "username": "u", "password": "p&=", "scope": "read write"])
     }
 
-    @Test("A grant that sets the client's parameters, or one twice, is refused before anything is sent", arguments: ["client_id", "client_secret", "grant_type"])
+    @Test(
+        "A grant that sets the client's parameters, or one twice, is refused before anything is sent",
+        arguments: ["client_id", "client_secret", "grant_type"])
     func parameters(name: String) async throws {
         let transport = InProcessTransport(status: 200)
         let endpoints = try Samples.endpoints(over: transport)
@@ -81,9 +83,11 @@ import Testing
         #expect(thrown == .configurationError && transport.requests.isEmpty)
     }
 
-    @Test("Every error of RFC 6749, section 5.2, has its name, and its description and URI appear nowhere", arguments: [
-        OAuth2ServerError.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
-    ])
+    @Test(
+        "Every error of RFC 6749, section 5.2, has its name, and its description and URI appear nowhere",
+        arguments: [
+            OAuth2ServerError.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
+        ])
     func refused(name: OAuth2ServerError) async throws {
         for status in [400, 401, 403] {
             let body = #"{"error":"\#(name.rawValue)","error_description":"PRIVATE words","error_uri":"https://PRIVATE.test"}"#
@@ -93,10 +97,12 @@ import Testing
         }
     }
 
-    @Test("Errors without a usable name are malformed", arguments: [
-        "", "{}", #"{"error":7}"#, #"{"error":"a\nb"}"#, #"{"error":"two words"}"#, #"{"error":""}"#, "[]", "not JSON",
-        #"{"error":"invalid_grant","error":"invalid_client"}"#,
-    ])
+    @Test(
+        "Errors without a usable name are malformed",
+        arguments: [
+            "", "{}", #"{"error":7}"#, #"{"error":"a\nb"}"#, #"{"error":"two words"}"#, #"{"error":""}"#, "[]", "not JSON",
+            #"{"error":"invalid_grant","error":"invalid_client"}"#,
+        ])
     func malformedErrors(body: String) async throws {
         let error = try #require(await error(400, body))
         #expect(error.code == .responseMalformed && error.serverError == nil)
@@ -118,22 +124,26 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
-    @Test("Answers that RFC 6749, section 5.1, does not allow are refused, and no value of them is in the error", arguments: [
-        "", "[]", "null", "{}", #"{"access_token":"SECRET"}"#, #"{"token_type":"Bearer"}"#, #"{"access_token":"SECRET","token_type":"mac"}"#,
-        #"{"access_token":"SECRET","token_type":7}"#, #"{"access_token":"SEC RET","token_type":"Bearer"}"#,
-        #"{"access_token":"SECRET\u000d\u000aX: y","token_type":"Bearer"}"#, #"{"access_token":"SECRET\u007f","token_type":"Bearer"}"#,
-        #"{"access_token":7,"token_type":"Bearer"}"#, #"{"access_token":"","token_type":"Bearer"}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","refresh_token":"a\u0007"}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","refresh_token":7}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","scope":"a\"b"}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","expires_in":-1}"#, #"{"access_token":"SECRET","token_type":"Bearer","expires_in":0}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1.5}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","expires_in":"3600"}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1e99}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer","expires_in":99999999999999999999}"#,
-        #"{"access_token":"SECRET","access_token":"b","token_type":"Bearer"}"#,
-        #"{"access_token":"SECRET","token_type":"Bearer"} x"#, #"access_token=SECRET&token_type=Bearer"#,
-    ])
+    @Test(
+        "Answers that RFC 6749, section 5.1, does not allow are refused, and no value of them is in the error",
+        arguments: [
+            "", "[]", "null", "{}", #"{"access_token":"SECRET"}"#, #"{"token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET","token_type":"mac"}"#,
+            #"{"access_token":"SECRET","token_type":7}"#, #"{"access_token":"SEC RET","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET\u000d\u000aX: y","token_type":"Bearer"}"#, #"{"access_token":"SECRET\u007f","token_type":"Bearer"}"#,
+            #"{"access_token":7,"token_type":"Bearer"}"#, #"{"access_token":"","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","refresh_token":"a\u0007"}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","refresh_token":7}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","scope":"a\"b"}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":-1}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":0}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1.5}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":"3600"}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1e99}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":99999999999999999999}"#,
+            #"{"access_token":"SECRET","access_token":"b","token_type":"Bearer"}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer"} x"#, #"access_token=SECRET&token_type=Bearer"#,
+        ])
     func malformed(body: String) async throws {
         let error = try #require(await error(200, body))
         #expect(error.code == .responseMalformed)
@@ -143,9 +153,11 @@ import Testing
     @Test("A success that is not application/json is refused", arguments: ["text/html", "text/plain", "application/x-www-form-urlencoded"])
     func mediaType(type: String) async { #expect(await error(200, Self.good, type: type)?.code == .responseMalformed) }
 
-    @Test("A life that is absent is an hour, and one that is huge is a year", arguments: [
-        ("", 3_600.0), (#","expires_in":null"#, 3_600), (#","expires_in":9223372036854775807"#, 31_536_000), (#","expires_in":1"#, 1),
-    ])
+    @Test(
+        "A life that is absent is an hour, and one that is huge is a year",
+        arguments: [
+            ("", 3_600.0), (#","expires_in":null"#, 3_600), (#","expires_in":9223372036854775807"#, 31_536_000), (#","expires_in":1"#, 1),
+        ])
     func lifetime(member: String, life: TimeInterval) async throws {
         let token = try await issue { .json(#"{"access_token":"a","token_type":"BEARER"\#(member)}"#, to: $0) }.token
         #expect(token.expiresAt.timeIntervalSince(token.issuedAt) == life)

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func thrown(_ query: String, _ request: AuthorizationRequest) -> OAuth2Error.Code? {
-        code(as: OAuth2Error.self) { try request.grant(from: Samples.url(redirect.absoluteString + query)) }
+        code(as: OAuth2Error.self) { try request.grant(fromQuery: String(query.dropFirst())) }
     }
 
     @Test("The page has a new state, and always PKCE with S256")
@@ -28,10 +28,13 @@ import Testing
         #expect(first.state != second.state && first.verifier != second.verifier && first.verifier.utf8.count == 43)
         // RFC 7636, appendix B.
         #expect(
-            AuthorizationRequest.challenge(for: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+            AuthorizationRequest.challenge(for: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+                == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }
 
-    @Test("Additional parameters cannot replace those of the request", arguments: ["state", "code_challenge_method", "redirect_uri", "client_id", "x"])
+    @Test(
+        "Additional parameters cannot replace those of the request",
+        arguments: ["state", "code_challenge_method", "redirect_uri", "client_id", "x"])
     func additional(name: String) {
         #expect(code(as: OAuth2Error.self) { try request([("x", "1"), (name, "2")]) } == .configurationError)
     }
@@ -61,6 +64,16 @@ import Testing
         for url in ["http://127.0.0.1:4001/callback", "http://127.0.0.1:4000/other", "https://127.0.0.1:4000/callback"] {
             #expect(code(as: OAuth2Error.self) { try request.grant(from: Samples.url("\(url)?code=c&\(state)")) } == .redirectRefused)
         }
+    }
+
+    @Test("A redirect without the issuer is refused if the server always sends it")
+    func missingIssuer() throws {
+        let server = try Samples.server(issuer: "https://login.test", alwaysSendsIssuer: true)
+        let request = try AuthorizationRequest(client: Samples.client(server: server), redirectURI: redirect)
+        #expect(thrown("?code=c&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?error=access_denied&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?code=c&state=\(request.state)&iss=https://login.test", request) == nil)
+        #expect(code(as: OAuth2Error.self) { try Samples.server(alwaysSendsIssuer: true) } == .configurationError)
     }
 
     @Test("The server's error counts only with the state, and its description appears nowhere")

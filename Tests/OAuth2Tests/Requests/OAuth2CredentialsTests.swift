@@ -59,11 +59,14 @@ import Testing
         #expect(try await setting.credentials.token().refreshToken == "r0")
     }
 
-    @Test("Only invalid_grant removes the token", arguments: [
-        (400, #"{"error":"invalid_grant"}"#, true), (401, #"{"error":"invalid_grant"}"#, true), (400, #"{"error":"invalid_client"}"#, false),
-        (400, #"{"error":"invalid_request"}"#, false), (404, "", false), (429, #"{"error":"invalid_grant"}"#, false),
-        (503, #"{"error":"invalid_grant"}"#, false), (302, "", false), (200, "{}", false),
-    ])
+    @Test(
+        "Only invalid_grant removes the token",
+        arguments: [
+            (400, #"{"error":"invalid_grant"}"#, true), (401, #"{"error":"invalid_grant"}"#, true),
+            (400, #"{"error":"invalid_client"}"#, false),
+            (400, #"{"error":"invalid_request"}"#, false), (404, "", false), (429, #"{"error":"invalid_grant"}"#, false),
+            (503, #"{"error":"invalid_grant"}"#, false), (302, "", false), (200, "{}", false),
+        ])
     func removal(status: Int, body: String, isRemoved: Bool) async throws {
         let setting = try Setting()
         try await setting.logIn()
@@ -172,7 +175,8 @@ import Testing
                 entered.open()
                 try await gate.wait()
                 try await store.store(
-                    BearerToken(accessToken: "theirs", issuedAt: setting.clock.date, expiresAt: setting.clock.date + 600).succeeding(old), for: key)
+                    BearerToken(accessToken: "theirs", issuedAt: setting.clock.date, expiresAt: setting.clock.date + 600).succeeding(old),
+                    for: key)
             }
         }
         try await entered.wait()

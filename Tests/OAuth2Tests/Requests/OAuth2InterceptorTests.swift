@@ -71,7 +71,9 @@ import Testing
         let session = try ApproovSession(
             service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
             configuration: .over(transport))
-        #expect(await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("https://api.test/")) } == .credentialMissing)
+        #expect(
+            await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("https://api.test/")) } == .credentialMissing
+        )
         #expect(transport.requests.isEmpty)
     }
 
@@ -82,14 +84,16 @@ import Testing
                 ? TransportResponse(status: 302, headerFields: [.location: "https://evil.test/"], url: request.url)
                 : TransportResponse(status: 200, url: request.url)
         }
-        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: MemoryTokenStore())
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: MemoryTokenStore())
         try await credentials.logIn(Samples.token("a0"))
         let session = try ApproovSession(
             service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
             configuration: .over(transport))
         _ = try await session.data(from: Samples.url("https://api.test/away"))
         _ = try await session.data(from: Samples.url("https://other.test/"))
-        #expect(await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("http://api.test/")) } == .credentialRefused)
+        #expect(
+            await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("http://api.test/")) } == .credentialRefused)
         #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Bearer a0", nil, nil])
         #expect(transport.requests.map(\.url.host.name) == ["api.test", "evil.test", "other.test"])
         #expect(throws: ApproovError.self) { try OAuth2Interceptor(credentials, hosts: []) }
@@ -99,7 +103,8 @@ import Testing
     func basic() async throws {
         let transport = InProcessTransport(status: 200)
         let credentials = try OAuth2Credentials(
-            endpoints: Samples.endpoints(over: transport), authorization: Authorization(type: .basic, level: .client), store: MemoryTokenStore())
+            endpoints: Samples.endpoints(over: transport), authorization: Authorization(type: .basic, level: .client),
+            store: MemoryTokenStore())
         let session = try ApproovSession(
             service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
             configuration: .over(transport))
@@ -121,7 +126,8 @@ import Testing
             try await logIn.value?()
             return TransportResponse(status: 401, headerFields: [.wwwAuthenticate: "Bearer"], url: request.url)
         }
-        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: store)
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: store)
         try await credentials.logIn(Samples.token("alice", refresh: nil))
         logIn.value = { try await credentials.logIn(Samples.token("bob", refresh: nil)) }
         let session = try ApproovSession(

@@ -184,9 +184,15 @@ import Testing
             for index in 0..<30 {
                 group.addTask {
                     try await stores[index % 3].withExclusiveAccess(for: place.key) {
-                        #expect(inside.change { $0 += 1; return $0 } == 1)
+                        #expect(
+                            inside.change {
+                                $0 += 1; return $0
+                            } == 1)
                         await Task.yield()
-                        #expect(inside.change { $0 -= 1; return $0 } == 0)
+                        #expect(
+                            inside.change {
+                                $0 -= 1; return $0
+                            } == 0)
                         total.change { $0 += 1 }
                     }
                 }

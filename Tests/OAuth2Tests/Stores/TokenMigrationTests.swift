@@ -58,7 +58,9 @@ final class BrittleStore: TokenStore {
             let (source, destination) = (MemoryTokenStore(), BrittleStore())
             try await source.store(token, for: key)
             destination[keyPath: fault].value = true
-            #expect(await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) } == .storeFailed)
+            #expect(
+                await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) }
+                    == .storeFailed)
             #expect(try await source.token(for: key) == token)
         }
     }

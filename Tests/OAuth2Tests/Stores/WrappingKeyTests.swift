@@ -62,7 +62,9 @@ import Testing
         #expect(thrown(WrappingKey { [1] }, in: folder) == .configurationError)
     }
 
-    @Test("A key in the kernel's keyring is made once", .enabled("the kernel's keyring cannot be used here") { KeyringTokenStoreTests.isPossible })
+    @Test(
+        "A key in the kernel's keyring is made once",
+        .enabled("the kernel's keyring cannot be used here") { KeyringTokenStoreTests.isPossible })
     func keyring() throws {
         let folder = try TemporaryFolder()
         let name = "approov:test:\(UUID().uuidString)"

@@ -8,7 +8,9 @@ import Testing
 
 @testable import OAuth2
 
-/// An authorization server and an API over TLS. It rotates refresh tokens, and ends the log-in when one is used twice.
+/// An authorization server and an API over TLS.
+///
+/// It rotates refresh tokens, and ends the log-in when one is used twice.
 final class RotatingServer: Sendable {
     struct State {
         /// The number of the refresh token that is valid now.
@@ -56,7 +58,8 @@ final class RotatingServer: Sendable {
                 state.current += 1
                 state.refreshes += 1
                 return json(
-                    #"{"access_token":"a\#(state.current)","token_type":"Bearer","expires_in":\#(state.life),"refresh_token":"r\#(state.current)"}"#)
+                    #"{"access_token":"a\#(state.current)","token_type":"Bearer","expires_in":\#(state.life),"refresh_token":"r\#(state.current)"}"#
+                )
             case ("/token", "client_credentials"):
                 state.clientTokens += 1
                 return json(#"{"access_token":"c\#(state.clientTokens)","token_type":"Bearer","expires_in":\#(state.life)}"#)

@@ -9,11 +9,11 @@ import HTTPTypes
 enum Samples {
     static func url(_ text: String) -> URL { URL(string: text) ?? URL(filePath: "/") }
 
-    static func server(scope: String? = nil, issuer: String? = nil) throws -> OAuth2Server {
+    static func server(scope: String? = nil, issuer: String? = nil, alwaysSendsIssuer: Bool = false) throws -> OAuth2Server {
         try OAuth2Server(
             tokenURL: url("https://login.test/token"), authorizationURL: url("https://login.test/authorize"),
             deviceAuthorizationURL: url("https://login.test/device"), revocationURL: url("https://login.test/revoke"), scope: scope,
-            issuer: issuer)
+            issuer: issuer, alwaysSendsIssuer: alwaysSendsIssuer)
     }
 
     static func client(
@@ -27,7 +27,9 @@ enum Samples {
         TokenKey(client: try client(), authorization: Authorization(level: level), account: account)
     }
 
-    static func token(_ name: String = "a0", refresh: String? = "r0", life: TimeInterval = 3_600, at date: Date = Date()) throws -> BearerToken {
+    static func token(
+        _ name: String = "a0", refresh: String? = "r0", life: TimeInterval = 3_600, at date: Date = Date()
+    ) throws -> BearerToken {
         // Whole seconds, so that a record of it is equal to it.
         let date = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded())
         return try BearerToken(accessToken: name, refreshToken: refresh, issuedAt: date, expiresAt: date + life)
@@ -53,7 +55,9 @@ extension TransportResponse {
 extension TransportRequest {
     /// The parameters of a form.
     var form: [String: String] {
-        guard case .bytes(let bytes) = body, let pairs = FormText.decode(String(decoding: bytes, as: UTF8.self), limit: 64) else { return [:] }
+        guard case .bytes(let bytes) = body, let pairs = FormText.decode(String(decoding: bytes, as: UTF8.self), limit: 64) else {
+            return [:]
+        }
         return Dictionary(pairs.map { ($0.name, $0.value) }) { $0 + " and " + $1 }
     }
 }

@@ -7,14 +7,18 @@ import Testing
 @Suite struct BearerTokenTests {
     private let now = Date(timeIntervalSince1970: 1_750_000_000)
 
-    @Test("A token counts as expired in the last minute of its life, or in its last tenth if that is shorter", arguments: [(3_600.0, 3_540.0), (300, 270), (10, 9), (0, 0)])
+    @Test(
+        "A token counts as expired in the last minute of its life, or in its last tenth if that is shorter",
+        arguments: [(3_600.0, 3_540.0), (300, 270), (10, 9), (0, 0)])
     func expiry(life: TimeInterval, end: TimeInterval) throws {
         let token = try Samples.token(life: life, at: now)
         #expect(token.isExpired(at: now + end))
         #expect(end == 0 || !token.isExpired(at: now + end - 0.01))
     }
 
-    @Test("Tokens with spaces, control characters or more than 16 KiB are refused", arguments: ["", "a b", "a\r\nX: y", "ä", String(repeating: "a", count: 16_385)])
+    @Test(
+        "Tokens with spaces, control characters or more than 16 KiB are refused",
+        arguments: ["", "a b", "a\r\nX: y", "ä", String(repeating: "a", count: 16_385)])
     func characters(text: String) {
         #expect(code(as: OAuth2Error.self) { try BearerToken(accessToken: text, expiresAt: now) } == .responseMalformed)
     }

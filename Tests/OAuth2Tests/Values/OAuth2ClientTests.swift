@@ -15,7 +15,9 @@ import Testing
     @Test("A secret that contradicts the authentication, and identifiers with other characters, are refused")
     func refused() throws {
         #expect(code(as: OAuth2Error.self) { try Samples.client(secret: nil, authentication: .basic) } == .configurationError)
-        #expect(code(as: OAuth2Error.self) { try Samples.client(secret: "x", authentication: OAuth2Client.Authentication.none) } == .configurationError)
+        #expect(
+            code(as: OAuth2Error.self) { try Samples.client(secret: "x", authentication: OAuth2Client.Authentication.none) }
+                == .configurationError)
         for id in ["", "a\n", "ä"] {
             #expect(code(as: OAuth2Error.self) { try OAuth2Client(id: id, server: Samples.server()) } == .configurationError)
         }

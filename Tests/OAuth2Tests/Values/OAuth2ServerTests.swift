@@ -7,7 +7,9 @@ import Testing
 @Suite struct OAuth2ServerTests {
     @Test(
         "A server without https, with a fragment or with a host that cannot be called is refused",
-        arguments: ["http://login.test/token", "http://127.0.0.1/token", "ftp://login.test/", "https://login.test/token#x", "https://u@login.test/"])
+        arguments: [
+            "http://login.test/token", "http://127.0.0.1/token", "ftp://login.test/", "https://login.test/token#x", "https://u@login.test/",
+        ])
     func refused(url: String) {
         #expect(code(as: OAuth2Error.self) { try OAuth2Server(tokenURL: Samples.url(url)) } == .configurationError)
     }
