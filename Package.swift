@@ -372,9 +372,9 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OAuth2", "OHTTP",
-                "TestTags",
+                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
+                "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
+                "MessageSignatures", "OAuth2", "OHTTP", "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),

@@ -64,11 +64,4 @@ import Testing
         #expect(text.contains("a photo") && text.contains("Beach") && text.contains("filename=\"photo.jpg\""))
         await server.stop()
     }
-
-    @Test("The landing page's search writes its query as its format says")
-    func searching() throws {
-        let url = try #require(URL(string: "https://api.example.com/items"))
-        let request = try search(at: url)
-        #expect(request.url?.query() == "options.include=fuzzy,fluffy&options.limit=4")
-    }
 }
