@@ -40,6 +40,7 @@ let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates"
 let package = Package(
     name: "approov-swift",
     products: [
+        .library(name: "APIClient", targets: ["APIClient"]),
         .library(name: "Approov", targets: ["Approov"]),
         .library(name: "ApproovAuthority", targets: ["ApproovAuthority"]),
         .library(name: "ApproovGateway", targets: ["ApproovGateway"]),
@@ -52,8 +53,10 @@ let package = Package(
         .library(name: "Attestation", targets: ["Attestation"]),
         .library(name: "CertificatePinning", targets: ["CertificatePinning"]),
         .library(name: "HTTPClient", targets: ["HTTPClient"]),
+        .library(name: "HTTPRecording", targets: ["HTTPRecording"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
+        .library(name: "OAuth2", targets: ["OAuth2"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
@@ -81,6 +84,9 @@ let package = Package(
         .systemLibrary(name: "CLibJWT", pkgConfig: "libjwt", providers: [.apt(["libjwt-dev"])]),
         .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+        .systemLibrary(name: "CNetlink"),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+        .systemLibrary(name: "CKeyUtils", pkgConfig: "libkeyutils", providers: [.apt(["libkeyutils-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
@@ -96,6 +102,7 @@ let package = Package(
             name: "HTTPClient",
             dependencies: ["ApproovBase", "CertificatePinning", "CLibCurl", "CLibCurlStart", "COpenSSL", deque, httpTypes],
             swiftSettings: settings),
+        .target(name: "HTTPRecording", dependencies: ["ApproovBase", "HTTPClient", crypto, httpTypes], swiftSettings: settings),
         .target(
             name: "HTTPServing",
             dependencies: [
@@ -117,6 +124,16 @@ let package = Package(
             dependencies: [
                 "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes, logging,
             ],
+            swiftSettings: settings),
+        .target(
+            name: "APIClient",
+            dependencies: [
+                "Approov", "ApproovBase", "CertificatePinning", "CExpat", "CNetlink", "HTTPClient", "HTTPRecording", httpTypes, logging,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "OAuth2",
+            dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras],
             swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
@@ -160,7 +177,8 @@ let package = Package(
             name: "ApproovTesting",
             dependencies: [
                 "Approov", "ApproovAuthority", "ApproovBase", "ApproovTokenCheck", "Attestation", "COpenSSL", "CertificatePinning",
-                "HTTPClient", "OHTTP", asn1, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                "HTTPClient", "HTTPRecording", "OHTTP", asn1, crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore,
+                hummingbirdHTTP2,
                 hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS, x509,
             ],
             swiftSettings: settings),
@@ -168,8 +186,8 @@ let package = Package(
             name: "ApproovCLI",
             dependencies: [
                 "Approov", "ApproovAuthority", "ApproovBase", "ApproovGateway", "ApproovRelay", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", argumentParser, crypto,
-                httpTypes, hummingbird, lifecycle, logging, unixSignals,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "HTTPServing", "OHTTP", argumentParser,
+                crypto, httpTypes, hummingbird, lifecycle, logging, unixSignals,
             ],
             exclude: ["Resources/README.txt"],
             resources: [
@@ -207,6 +225,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "HTTPRecordingTests",
+            dependencies: [
+                "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPRecording", httpTypes, "TestTags",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes, "TestTags"],
             swiftSettings: settings),
         .testTarget(
@@ -240,9 +264,32 @@ let package = Package(
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP",
-                crypto, httpTypes, logging, "TestTags",
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
+                "MessageSignatures", "OHTTP", crypto, httpTypes, logging, "TestTags",
             ],
+            swiftSettings: settings),
+        // A process whose memory tests look at.
+        .executableTarget(
+            name: "upload-meter", dependencies: ["APIClient", "Approov"], path: "Tests/UploadMeter", swiftSettings: settings),
+        .testTarget(
+            name: "APIClientTests",
+            dependencies: [
+                "upload-meter", "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient",
+                httpTypes,
+                "TestTags",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "OAuth2Tests",
+            dependencies: [
+                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto,
+                cryptoExtras,
+                httpTypes, "TestTags",
+            ],
+            swiftSettings: settings),
+        // One of several processes that share a token store, or one that tests kill while it stores a token.
+        .executableTarget(
+            name: "oauth2-worker", dependencies: ["ApproovBase", "CertificatePinning", "OAuth2"], path: "Tests/OAuth2Worker",
             swiftSettings: settings),
         .testTarget(
             name: "ApproovAuthorityTests",
@@ -281,8 +328,7 @@ let package = Package(
             name: "ApproovTestingTests",
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
-                asn1,
-                httpTypes, x509, lifecycle, logging, "TestTags",
+                "HTTPRecording", asn1, httpTypes, x509, lifecycle, logging, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -318,15 +364,17 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
                 "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags", crypto,
-                httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
+                "TestTags",
+                crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", "TestTags",
+                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
+                "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
+                "MessageSignatures", "OAuth2", "OHTTP", "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),

@@ -20,6 +20,25 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
             ]),
+        .executableTarget(
+            name: "NotesApp",
+            dependencies: [
+                .product(name: "APIClient", package: "approov-swift"),
+                .product(name: "Approov", package: "approov-swift"),
+                .product(name: "CertificatePinning", package: "approov-swift"),
+                .product(name: "HTTPClient", package: "approov-swift"),
+                .product(name: "HTTPRecording", package: "approov-swift"),
+                .product(name: "OAuth2", package: "approov-swift"),
+            ]),
+        .executableTarget(
+            name: "NotesServer",
+            dependencies: [
+                .product(name: "ApproovTokenCheck", package: "approov-swift"),
+                .product(name: "ApproovTokens", package: "approov-swift"),
+                .product(name: "Attestation", package: "approov-swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ]),
         .testTarget(
             name: "ExampleAppTests",
             dependencies: [
@@ -28,6 +47,19 @@ let package = Package(
                 .product(name: "ApproovAuthority", package: "approov-swift"),
                 .product(name: "ApproovTesting", package: "approov-swift"),
                 .product(name: "Attestation", package: "approov-swift"),
+            ]),
+        .testTarget(
+            name: "NotesAppTests",
+            dependencies: [
+                "NotesApp",
+                "NotesServer",
+                .product(name: "APIClient", package: "approov-swift"),
+                .product(name: "Approov", package: "approov-swift"),
+                .product(name: "ApproovAuthority", package: "approov-swift"),
+                .product(name: "ApproovTesting", package: "approov-swift"),
+                .product(name: "Attestation", package: "approov-swift"),
+                .product(name: "CertificatePinning", package: "approov-swift"),
+                .product(name: "OAuth2", package: "approov-swift"),
             ]),
     ]
 )

@@ -32,6 +32,11 @@ extension ApproovError {
             self.init(.pinningError, "the server is not trusted and the request was not sent", cause: error)
         case .invalidURL, .invalidHeader:
             self.init(.badRequest, "the request cannot be sent", cause: error)
+        case .addressRefused:
+            self.init(
+                .hostNotAllowed,
+                "the host's address is not public, and this session's allowedHosts refuses such addresses: check the host's name servers",
+                cause: error)
         case .bodyTooLarge, .headerTooLarge:
             self.init(.responseTooLarge, "the response is larger than allowed", cause: error)
         case .requestBodyFailed:
@@ -40,6 +45,8 @@ extension ApproovError {
             self.init(
                 .networkingError, "the configuration changed while the request was prepared; send it again", cause: error, isRetryable: true
             )
+        case .recordingMissing:
+            self.init(.recordingMissing, "the request has no recorded response", cause: error)
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:

@@ -36,6 +36,12 @@ public struct ApproovError: CodedError {
         public static let bindingMissing = Code("bindingMissing")
         /// The request has a header that its token is bound to more than once.
         public static let bindingAmbiguous = Code("bindingAmbiguous")
+        /// The request needs a credential, and no user is logged in.
+        public static let credentialMissing = Code("credentialMissing")
+        /// A credential cannot be sent: it has characters that a header may not have, or it would travel over plain http.
+        public static let credentialRefused = Code("credentialRefused")
+        /// The session's list of allowed hosts does not allow the request, or the host's address.
+        public static let hostNotAllowed = Code("hostNotAllowed")
         /// A secure string is not allowed, or the app's own secure strings could not be read or written.
         public static let secureStringError = Code("secureStringError")
         /// A secure string could not take the place of its placeholder in a request, which was not sent.
@@ -53,6 +59,8 @@ public struct ApproovError: CodedError {
         public static let responseTooLarge = Code("responseTooLarge")
         /// The request's body could not be read, or the response's body could not be written to its file.
         public static let bodyFailed = Code("bodyFailed")
+        /// A recording is missing, damaged, or has no response to the request.
+        public static let recordingMissing = Code("recordingMissing")
         /// This version does not support the request or its options.
         public static let unsupported = Code("unsupported")
         /// Oblivious HTTP failed: the relay or the gateway refused the request, or sent a response that cannot be opened.

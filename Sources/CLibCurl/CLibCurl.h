@@ -31,6 +31,11 @@ typedef int (*clibcurl_debug_function)(CURL *easy, curl_infotype kind, char *tex
 typedef int (*clibcurl_seek_function)(void *context, curl_off_t offset, int origin);
 typedef CURLcode (*clibcurl_ssl_ctx_function)(CURL *easy, void *ssl_ctx, void *context);
 typedef int (*clibcurl_prereq_function)(void *context, char *primary_ip, char *local_ip, int primary_port, int local_port);
+typedef curl_socket_t (*clibcurl_opensocket_function)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
+
+static inline CURLcode clibcurl_set_opensocket_function(CURL *easy, clibcurl_opensocket_function function) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+}
 
 static inline CURLcode clibcurl_set_data_function(CURL *easy, CURLoption option, clibcurl_data_function function) {
     return curl_easy_setopt(easy, option, function);

@@ -34,6 +34,8 @@ public struct TransportError: CodedError {
         public static let tlsFailed = Code("tlsFailed")
         /// The server's certificate or the call itself was refused; ``TransportError/refusal`` or the message says why.
         public static let trustRefused = Code("trustRefused")
+        /// The host has only addresses that are not public, and the request refuses those.
+        public static let addressRefused = Code("addressRefused")
         /// Newer rules replaced those under which the request was prepared, before it was sent.
         public static let rulesChanged = Code("rulesChanged")
         /// The connection ended before the response was complete.
@@ -52,6 +54,10 @@ public struct TransportError: CodedError {
         public static let tooManyRequests = Code("tooManyRequests")
         /// The transport was shut down.
         public static let shutDown = Code("shutDown")
+        /// A recording is missing, damaged, or has no response to the request.
+        public static let recordingMissing = Code("recordingMissing")
+        /// An exchange could not be recorded, although the server may have executed the request.
+        public static let recordingFailed = Code("recordingFailed")
         /// libcurl or the system failed unexpectedly: a defect, or a lack of memory, descriptors or threads.
         public static let internalError = Code("internalError")
 
@@ -59,7 +65,7 @@ public struct TransportError: CodedError {
         fileprivate var isBeforeSending: Bool {
             switch self {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
-                .rulesChanged, .tooManyRequests:
+                .addressRefused, .rulesChanged, .tooManyRequests, .recordingMissing:
                 true
             default: false
             }

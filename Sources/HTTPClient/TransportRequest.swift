@@ -95,6 +95,9 @@ public struct TransferOptions: Sendable {
     /// The transport never sends a request twice that is not idempotent.
     public var isIdempotent: Bool?
 
+    /// Whether to refuse connections to addresses that are not public; without effect when a proxy connects.
+    package var refusesPrivateAddresses = false
+
     /// The rules under which the request was prepared; nil if they cannot change.
     ///
     /// The transport asks them when the connection is ready, and sends nothing once they are out of date.

@@ -37,6 +37,15 @@ public protocol RequestInterceptor: Sendable {
     ///   - attempt: The number of times the request has been sent, starting with 1.
     /// - Returns: The decision.
     func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision
+
+    /// Decides whether to send a request again, knowing what was sent.
+    ///
+    /// The session calls this one. Its default calls ``retry(_:after:attempt:)``; write this one instead when the decision depends on the
+    /// request that was sent, on redirects, or on earlier decisions.
+    ///
+    /// - Parameter exchange: The attempt and its outcome.
+    /// - Returns: The decision.
+    func retry(_ exchange: RequestExchange) async -> RetryDecision
 }
 
 extension RequestInterceptor {
@@ -53,6 +62,11 @@ extension RequestInterceptor {
     ///   - attempt: The number of times the request has been sent, starting with 1.
     /// - Returns: ``RetryDecision/doNotRetry``.
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision { .doNotRetry }
+
+    /// Asks ``retry(_:after:attempt:)``.
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+        await retry(exchange.request, after: exchange.outcome, attempt: exchange.attempt)
+    }
 }
 
 /// The outcome of sending a request once.

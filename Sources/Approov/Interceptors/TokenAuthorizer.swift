@@ -69,13 +69,14 @@ final class TokenAuthorizer: Sendable {
     ///   - rule: The configuration's rule for that host.
     ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
+    ///   - flight: The request that may be wiped; nil if it cannot be.
     /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
     ///   code `interceptorError` when the caller's policy or closure for the binding threw, and with code `networkingError`, `rejectionError` or
     ///   `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, rule: ProtectedHost,
-        timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false
+        timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false, flight: RequestFlight? = nil
     ) async throws -> TokenOutcome {
         guard rule.settings.attested else { return .notAttested }
         if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
@@ -92,6 +93,8 @@ final class TokenAuthorizer: Sendable {
         if !isLimitedUse, let cached = service.cachedToken(for: key) {
             result = cached
         } else {
+            // Wiped before this fetch: its token must not stay in the cache.
+            defer { if let flight, flight.isWiped { service.forgetToken(for: key) } }
             result = try await token(for: key, timeout: timeout())
         }
         // Remove the caller's own values: only the SDK sets these headers.

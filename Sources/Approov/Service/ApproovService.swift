@@ -61,6 +61,12 @@ public final class ApproovService: Sendable {
         logger: Logger = Logger(label: "approov")
     ) throws {
         do {
+            if let transport = transport as? any TestOnlyTransport {
+                throw ApproovError(
+                    .initializationError,
+                    "\(type(of: transport)) does not reach the authority; attest over another transport, or make a session without a service"
+                )
+            }
             let initial = configuration.initial
             let developmentKey = try developmentKey.map { try DevelopmentKey(base64url: $0) }
             let attester = try attester ?? InstallationAttester(stateDirectory: stateDirectory, time: clock)
@@ -220,6 +226,20 @@ public final class ApproovService: Sendable {
         guard host == nil || name != nil else { return 0 }
         return tokens.forget { (payHash == nil || $0.payHash == payHash) && (name == nil || $0.host == name) }
     }
+
+    /// Forgets the tokens that are bound, also those that are being fetched, as far as they are for one of the hosts.
+    ///
+    /// - Parameter hosts: The hosts; nil for all.
+    func forgetBoundTokens(of hosts: [HostPattern]?) {
+        _ = tokens.forget { key in
+            guard key.payHash != nil else { return false }
+            guard let hosts, let host = try? CanonicalHost(key.host) else { return true }
+            return hosts.contains { $0.matches(host) }
+        }
+    }
+
+    /// Forgets the token with this key, also one that is being fetched.
+    func forgetToken(for key: TokenKey) { tokens.forget(key) }
 
     /// Forgets a token that its API rejected, so that the next request gets another one.
     ///

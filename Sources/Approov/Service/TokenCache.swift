@@ -113,6 +113,9 @@ final class TokenCache: Sendable {
     /// - Returns: The number of dropped tokens.
     func forget(where isForgotten: @Sendable (TokenKey) -> Bool) -> Int { state.withLock { $0.forget(where: isForgotten) } }
 
+    /// Drops the token with this key; a fetch that is running for it brings no token into the cache.
+    func forget(_ key: TokenKey) { state.withLock { $0.forget(key) } }
+
     /// Drops one token, unless a newer one has taken its place.
     func forget(_ token: String, for key: TokenKey) { state.withLock { $0.forget(token, for: key) } }
 

@@ -129,6 +129,13 @@ struct TokenCacheState<Waiter> {
         return entries.removeAll(where: isForgotten)
     }
 
+    /// Drops the token with this key, and keeps a fetch that is running for it from putting one into the cache.
+    mutating func forget(_ key: TokenKey) {
+        schedule = Heap(schedule.unordered.filter { $0.key != key })
+        entries.remove(key)
+        overtake(key)
+    }
+
     /// Drops one token if the cache still has it, and keeps a refresh of it from putting another one into the cache.
     ///
     /// - Parameters:

@@ -1,6 +1,7 @@
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
+import Synchronization
 
 extension ApproovSession {
     /// Performs a request and reads the whole response.
@@ -12,9 +13,9 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
+    nonisolated(nonsending) public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestObservation(bodyLimit: limit)
-        return try await data(for: request, body: RequestBody(of: request), observation: observation)
+        return try await data(for: request, body: nil, observation: observation)
     }
 
     /// Performs a GET request and reads the whole response.
@@ -26,7 +27,7 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
+    nonisolated(nonsending) public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
         try await data(for: URLRequest(url: url), limit: limit)
     }
 
@@ -38,7 +39,7 @@ extension ApproovSession {
     ///   - onProgress: Called with the number of body bytes sent so far; must not block.
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
-    public func upload(
+    nonisolated(nonsending) public func upload(
         for request: URLRequest, from body: Data, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         let observation = RequestObservation(onUpload: onProgress)
@@ -56,7 +57,7 @@ extension ApproovSession {
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read, and with other codes when the request fails;
     ///   `CancellationError` as soon as the task is cancelled.
-    public func upload(
+    nonisolated(nonsending) public func upload(
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
         guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
@@ -64,10 +65,55 @@ extension ApproovSession {
         return try await data(for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
     }
 
-    func data(
-        for request: URLRequest, body: RequestBody, observation: RequestObservation
+    /// Performs a request with any kind of body, such as a stream, and reads the whole response.
+    ///
+    /// A stream is read while it is sent, once: such a request is not sent again, neither for a redirect that keeps the body nor for a
+    /// retry.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its own body is ignored.
+    ///   - body: The body to send; `.stream` with a length sends Content-Length, and without one, chunks or HTTP/2 frames.
+    ///   - onProgress: Called with the number of body bytes sent so far; must not block.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the body cannot be read, was read before, or does not have the length that it
+    ///   declares, with code `responseTooLarge` when the response's body exceeds the limit, and with other codes when the request fails;
+    ///   `CancellationError` as soon as the task is cancelled.
+    nonisolated(nonsending) public func upload(
+        for request: URLRequest, body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, limit: Int? = nil
     ) async throws -> (Data, HTTPURLResponse) {
-        if try isWrapped(request) { return try await wrapped.data(for: request.carrying(body), limit: observation.bodyLimit) }
+        let observation = RequestObservation(bodyLimit: limit, onUpload: onProgress)
+        var request = request
+        if request.httpBodyStream != nil { request.httpBodyStream = nil }
+        return try await data(for: request, body: body, observation: observation)
+    }
+
+    /// Performs a request and reads the whole response, unless it is wiped before.
+    ///
+    /// Returns to the caller's actor without leaving it after the last check; see ``RequestFlight/run(_:discard:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body to send; nil for the request's own.
+    ///   - observation: The limits and observers of the transfer.
+    /// - Returns: The response's body and head.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled or the request is wiped.
+    nonisolated(nonsending) func data(
+        for request: URLRequest, body: RequestBody?, observation: RequestObservation
+    ) async throws -> (Data, HTTPURLResponse) {
+        guard let flight = observation.flight ?? flights?.begin(request) else {
+            return try await collect(request, body, observation)
+        }
+        var observation = observation
+        observation.flight = flight
+        return try await flight.run { [self, observation] in try await collect(request, body, observation) }
+    }
+
+    private func collect(
+        _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
+    ) async throws -> (Data, HTTPURLResponse) {
+        let body = body ?? RequestBody(of: request)
+        if try isWrapped(request) { return try await wrapped.data(for: await request.carrying(body), limit: observation.bodyLimit) }
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
@@ -79,12 +125,16 @@ extension ApproovSession {
 }
 
 extension URLRequest {
+    /// The maximum size in bytes of a streamed body for a protocol class, which gets it as a whole.
+    private static let maximumCarriedBytes = 64 << 20
+
     /// Returns the request with the body in `httpBody`, where a protocol class finds it.
     ///
-    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be read.
-    func carrying(_ body: RequestBody) throws -> URLRequest {
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the body cannot be read, or a stream has more than 64 MiB.
+    func carrying(_ body: RequestBody) async throws -> URLRequest {
         var request = self
         switch body {
+        case .none: request.httpBody = nil
         case .bytes(let bytes): request.httpBody = Data(bytes)
         case .file(let path):
             do {
@@ -92,8 +142,32 @@ extension URLRequest {
             } catch {
                 throw ApproovError(.bodyFailed, "the file to upload cannot be read", cause: error)
             }
-        case .none, .stream: break
+        case .stream:
+            // The request's own stream stays where it is.
+            guard httpBodyStream == nil else { break }
+            request.httpBody = try await Self.collect(body)
         }
         return request
+    }
+
+    private static func collect(_ body: RequestBody) async throws -> Data {
+        let whole = Mutex(Data())
+        do {
+            try await body.forEachPart { part in
+                try whole.withLock { whole in
+                    guard part.count <= maximumCarriedBytes - whole.count else {
+                        throw ApproovError(.bodyFailed, "a streamed body for a protocol class may have 64 MiB at most: send a smaller one")
+                    }
+                    whole += part
+                }
+            }
+        } catch let error as ApproovError {
+            throw error
+        } catch let error as TransportError {
+            throw ApproovError(error)
+        } catch {
+            throw error is CancellationError ? error : ApproovError(.bodyFailed, "the request's body could not be read", cause: error)
+        }
+        return whole.withLock { $0 }
     }
 }

@@ -13,9 +13,26 @@ extension ApproovSession {
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be written, and with other codes when the request fails;
     ///   `CancellationError` as soon as the task is cancelled.
-    public func download(
+    nonisolated(nonsending) public func download(
         for request: URLRequest, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
+        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true))
+    }
+
+    nonisolated(nonsending) func download(
+        for request: URLRequest, observation: RequestObservation
+    ) async throws -> (URL, HTTPURLResponse) {
+        guard let flight = observation.flight ?? flights?.begin(request) else { return try await save(request, observation) }
+        var observation = observation
+        observation.flight = flight
+        return try await flight.run { [self, observation] in
+            try await save(request, observation)
+        } discard: {
+            try? FileManager.default.removeItem(at: $0.0)
+        }
+    }
+
+    private func save(_ request: URLRequest, _ observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
             let (data, head) = try await wrapped.data(for: request)
             let file = try DownloadFile()
@@ -23,9 +40,7 @@ extension ApproovSession {
             return (file.keep(), head)
         }
         do {
-            let sent = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestObservation(onDownload: onProgress, isStreamed: true)
-            )
+            let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
             let file = try DownloadFile()
             for try await part in sent.response.body { try file.write(part) }
@@ -45,7 +60,7 @@ extension ApproovSession {
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be written, and with other codes when the request fails;
     ///   `CancellationError` as soon as the task is cancelled.
-    public func download(
+    nonisolated(nonsending) public func download(
         from url: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
         try await download(for: URLRequest(url: url), onProgress: onProgress)

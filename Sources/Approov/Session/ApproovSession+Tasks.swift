@@ -19,8 +19,8 @@ extension ApproovSession {
     ///   - completionHandler: Called with the response's body and head, or with the error.
     /// - Returns: The task, not started.
     public func dataTask(with request: URLRequest, completionHandler: @escaping DataHandler) -> ApproovTask {
-        task(completionHandler) { session, observation in
-            try await session.data(for: request, body: RequestBody(of: request), observation: observation)
+        task(request, completionHandler) { session, observation in
+            try await session.data(for: request, body: nil, observation: observation)
         }
     }
 
@@ -42,8 +42,8 @@ extension ApproovSession {
     ///   - completionHandler: Called with the response's body and head, or with the error.
     /// - Returns: The task, not started.
     public func uploadTask(with request: URLRequest, from body: Data?, completionHandler: @escaping DataHandler) -> ApproovTask {
-        task(completionHandler) { session, observation in
-            let body = body.map { RequestBody.bytes([UInt8]($0)) } ?? RequestBody(of: request)
+        task(request, completionHandler) { session, observation in
+            let body = body.map { RequestBody.bytes([UInt8]($0)) }
             return try await session.data(for: request, body: body, observation: observation)
         }
     }
@@ -56,7 +56,7 @@ extension ApproovSession {
     ///   - completionHandler: Called with the response's body and head, or with the error.
     /// - Returns: The task, not started.
     public func uploadTask(with request: URLRequest, fromFile file: URL, completionHandler: @escaping DataHandler) -> ApproovTask {
-        task(completionHandler) { session, observation in
+        task(request, completionHandler) { session, observation in
             guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
             return try await session.data(
                 for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
@@ -71,9 +71,11 @@ extension ApproovSession {
     /// - Returns: The task, not started.
     public func downloadTask(with request: URLRequest, completionHandler: @escaping DownloadHandler) -> ApproovTask {
         let progress = ApproovTask.Progress()
+        let observation = RequestObservation(
+            onDownload: { value in progress.download.withLock { $0 = value } }, isStreamed: true, flight: flights?.begin(request))
         return ApproovTask(progress: progress) { [self] in
             do {
-                let (file, response) = try await download(for: request) { value in progress.download.withLock { $0 = value } }
+                let (file, response) = try await download(for: request, observation: observation)
                 completionHandler(file, response, nil)
                 try? FileManager.default.removeItem(at: file)
             } catch {
@@ -95,13 +97,13 @@ extension ApproovSession {
     }
 
     private func task(
-        _ completionHandler: @escaping DataHandler,
+        _ request: URLRequest, _ completionHandler: @escaping DataHandler,
         _ perform: @escaping @Sendable (ApproovSession, RequestObservation) async throws -> (Data, HTTPURLResponse)
     ) -> ApproovTask {
         let progress = ApproovTask.Progress()
         let observation = RequestObservation(
             onUpload: { value in progress.upload.withLock { $0 = value } },
-            onDownload: { value in progress.download.withLock { $0 = value } })
+            onDownload: { value in progress.download.withLock { $0 = value } }, flight: flights?.begin(request))
         return ApproovTask(progress: progress) { [self] in
             do {
                 let (data, response) = try await perform(self, observation)

@@ -41,7 +41,9 @@ import HTTPClient
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
-    private let service: ApproovService?
+    /// The requests in flight; nil in a session that does not track them.
+    let flights: RequestFlights?
+    let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
     /// Creates a session that wraps a `URLSession`.
@@ -66,15 +68,19 @@ public final class ApproovSession: Sendable {
         if let interceptors { configuration.interceptors = interceptors }
         if let bindHeader { configuration.bindHeader = bindHeader }
         if let prefetchToken { configuration.prefetchToken = prefetchToken }
-        if let own = configuration.interceptors.first(where: { $0 is ApproovInterceptor }) {
+        try Self.refuseTokenInterceptor(among: configuration.interceptors)
+        if let transport = configuration.transport as? any TestOnlyTransport, service != nil {
             throw ApproovError(
                 .initializationError,
-                "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
+                "\(type(of: transport)) does not reach the hosts that it answers for, so a session that attests cannot use it: pass nil as"
+                    + " the service, or use another transport")
         }
         let authorizer = try service.map { try TokenAuthorizer(service: $0, configuration) }
         let substitution = try SubstitutionStation(configuration, service: service, authorizer)
+        let credential = try CredentialStation(configuration)
+        let separate = credential.map { substitution.headerNames.union([$0.headerName]) } ?? substitution.headerNames
         let defaults = try SessionDefaults(session.configuration) { name in
-            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false || substitution.headerNames.contains(name)
+            !RedirectRules.travels(name) || authorizer?.names.isBinding(name) ?? false || separate.contains(name)
         }
         let transport: any HTTPTransport
         do {
@@ -85,7 +91,7 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
-            defaults: DefaultsStation(defaults: defaults),
+            allowList: try AllowListStation(configuration, defaults), defaults: DefaultsStation(defaults: defaults), credential: credential,
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
@@ -94,9 +100,12 @@ public final class ApproovSession: Sendable {
             transport: TransportStation(transport, time: time),
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
-                substitutedHeaders: substitution.headerNames, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+                substitutedHeaders: separate, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
             recheck: ConfigurationRecheck(service: service, time: time))
         self.service = service
+        flights =
+            configuration.credential != nil || configuration.tracksRequests
+            ? RequestFlights(credential: configuration.credential, cookies: defaults.cookies, service: service) : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
@@ -139,6 +148,33 @@ public final class ApproovSession: Sendable {
         try self.init(service: service)
     }
 
+    /// Makes a session that shares everything with another one, and calls further interceptors after its interceptors.
+    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor]) {
+        performer = other.performer.adding(interceptors)
+        wrapped = other.wrapped
+        service = other.service
+        flights = other.flights
+        prefetching = nil
+    }
+
+    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors after its own.
+    ///
+    /// - Parameter interceptors: The further interceptors, in their order.
+    /// - Returns: The other session.
+    /// - Throws: ``ApproovError`` with code `initializationError` for an ``ApproovInterceptor``.
+    public func adding(interceptors: [any RequestInterceptor]) throws -> ApproovSession {
+        try Self.refuseTokenInterceptor(among: interceptors)
+        return ApproovSession(self, adding: interceptors)
+    }
+
+    /// Throws for an interceptor that sets the token, because the session does.
+    private static func refuseTokenInterceptor(among interceptors: [any RequestInterceptor]) throws {
+        guard let own = interceptors.first(where: { $0 is ApproovInterceptor }) else { return }
+        throw ApproovError(
+            .initializationError,
+            "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
+    }
+
     deinit {
         prefetching?.cancel()
     }
@@ -157,15 +193,19 @@ public final class ApproovSession: Sendable {
 
     /// Whether the wrapped session performs the request.
     ///
-    /// - Throws: ``ApproovError`` with code `obliviousError` when the request must go over a relay but its scheme does not allow that, and
+    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, `obliviousError` when the request must go over a relay but its scheme does not allow that, and
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
+        let allowedHosts = performer.stations.allowList.allowedHosts
         if WrappedSession.isForeign(request) {
+            if allowedHosts != nil { throw AllowedHosts.foreignScheme }
             guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
                 throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")
             }
             return true
         }
+        // Before a protocol class sees the request.
+        if let allowedHosts, wrapped.hasProtocolClasses { try allowedHosts.check(TransportURL(of: request)) }
         guard wrapped.claims(request) else { return false }
         let url = try TransportURL(of: request)
         let hop = try performer.stations.policies.resolve(url.host)

@@ -35,6 +35,13 @@ public struct ApproovSessionConfiguration: Sendable {
     /// only spaces and tabs, ``unboundRequests`` decides about the request. An error that it throws prevents the request. The backend must
     /// compute the same data itself, and compare its hash with the token's claim `pay`. The closure must not keep or log what it sees.
     public var binding: (@Sendable (URLRequest) async throws -> String?)?
+    /// The credential of the app's user, which the session adds to requests to some hosts; nil, the default, for none.
+    ///
+    /// Without a user, requests to these hosts fail with ``ApproovError/Code/credentialMissing`` unless ``unboundRequests`` exempts them. An
+    /// exempt request keeps its own header of the same name; in all others the credential replaces it. Interceptors see the credential.
+    public var credential: SessionCredential?
+    /// Whether ``ApproovSession/wipe(_:)`` cancels requests in flight also in a session without a ``credential``; false by default.
+    public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
     /// Whether a request to a protected host may lack a binding header; by default such a request is refused.
@@ -78,9 +85,13 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// Requests for file URLs, and requests that a protocol class of the wrapped session claims, are exempt.
     public var allRequestsMustBeOblivious = false
+    /// The hosts that the session may call; nil, the default, for all.
+    public var allowedHosts: AllowedHosts?
     /// The maximum number of redirects to follow, 20 by default; with 0 or less the caller gets the redirect itself as the response.
     public var maximumRedirects = 20
     /// The transport that sends requests; nil, the default, for the service's transport, or a new `CurlTransport` without a service.
+    ///
+    /// A session with a service refuses a `TestOnlyTransport`, such as one that replays recordings.
     public var transport: (any HTTPTransport)?
     /// The clock; nil, the default, for the service's clock, or the system's clock without a service.
     public var clock: (any TimeSource)?

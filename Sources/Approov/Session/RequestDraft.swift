@@ -42,16 +42,18 @@ struct RequestDraft: Sendable {
     ///   - hop: The rules for the request's host.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The limits and observers of the transfer.
+    ///   - refusesPrivateAddresses: Whether to refuse connections to addresses that are not public.
     /// - Returns: The request.
     /// - Throws: ``ApproovError`` with code `timedOut` when the time is over.
     func transportRequest(
-        under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation
+        under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation, refusesPrivateAddresses: Bool = false
     ) throws -> TransportRequest {
         var options = options
         options.totalTimeout = try deadline.remaining
         options.maximumBodyBytes = observation.bodyLimit
         options.rules = hop.policy
         options.fileLength = signedFileLength
+        options.refusesPrivateAddresses = refusesPrivateAddresses
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)

@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// Performs one request of the app: passes it, its redirects and its retries through the stations.
 struct RequestPerformer: Sendable {
-    let stations: RequestStations
+    private(set) var stations: RequestStations
     /// How long a request may take with its redirects and retries.
     let totalTimeout: Duration
     let time: any TimeSource
@@ -15,6 +15,13 @@ struct RequestPerformer: Sendable {
         self.stations = stations
         self.totalTimeout = totalTimeout
         self.time = time
+    }
+
+    /// Returns a performer that shares everything with this one, and calls further interceptors after the others.
+    func adding(_ interceptors: [any RequestInterceptor]) -> RequestPerformer {
+        var copy = self
+        copy.stations = RequestStations(stations, adding: interceptors)
+        return copy
     }
 
     /// Performs the request.
@@ -32,6 +39,7 @@ struct RequestPerformer: Sendable {
         var redirects = 0
         var attempt = 1
         var isRenewed = false
+        var retries: [Int] = []
         while true {
             let outcome: Result<SentRequest, any Error>
             do {
@@ -41,8 +49,12 @@ struct RequestPerformer: Sendable {
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
+            try observation.flight?.check()
             if isRenewed, case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
-            if case .success(let sent) = outcome, let next = try stations.response.next(after: sent, from: step, redirects: redirects) {
+            if case .success(let sent) = outcome,
+                let next = try stations.response.next(
+                    after: sent, from: step, redirects: redirects, observation.flight)
+            {
                 redirects += 1
                 step = next
                 continue
@@ -51,7 +63,10 @@ struct RequestPerformer: Sendable {
                 isRenewed = true
                 continue
             }
-            guard try await stations.response.isRetried(first, after: outcome, attempt: attempt, by: deadline) else {
+            guard
+                try await stations.response.isRetried(
+                    first, after: outcome, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
+            else {
                 return try outcome.get()
             }
             attempt += 1

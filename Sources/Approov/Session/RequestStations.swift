@@ -16,8 +16,9 @@ final class RequestStations: Sendable {
 
     let policies: PolicySource
     // 0 gate
-    let allowList = AllowListStation()  // 1
+    let allowList: AllowListStation  // 1
     let defaults: DefaultsStation  // 2
+    let credential: CredentialStation?  // end of 2
     let interceptors: InterceptorStation  // 3
     let token: TokenStation  // 4
     let substitution: SubstitutionStation  // 5
@@ -29,12 +30,16 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation,
+        policies: PolicySource, allowList: AllowListStation, defaults: DefaultsStation, credential: CredentialStation?,
+        interceptors: InterceptorStation,
+        token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
         response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
+        self.allowList = allowList
         self.defaults = defaults
+        self.credential = credential
         self.interceptors = interceptors
         self.token = token
         self.substitution = substitution
@@ -44,6 +49,25 @@ final class RequestStations: Sendable {
         self.transport = transport
         self.response = response
         self.recheck = recheck
+    }
+
+    /// Makes the same stations with further interceptors after the others.
+    init(_ other: RequestStations, adding further: [any RequestInterceptor]) {
+        policies = other.policies
+        allowList = other.allowList
+        defaults = other.defaults
+        credential = other.credential
+        interceptors = InterceptorStation(interceptors: other.interceptors.interceptors + further)
+        token = other.token
+        substitution = other.substitution
+        policy = other.policy
+        signing = other.signing
+        way = other.way
+        transport = other.transport
+        var response = other.response
+        response.interceptors += further
+        self.response = response
+        recheck = other.recheck
     }
 
     /// Takes one step of a request through the stations, up to its response.
@@ -64,6 +88,12 @@ final class RequestStations: Sendable {
 
         // 2 defaults
         var prepared = try defaults.draft(of: step)
+        if let flight = observation.flight {
+            flight.visit(step.url.host)
+            // The cookies may be those of another user.
+            try flight.check()
+        }
+        if let credential { try credential.apply(to: &prepared, of: step, observation.flight) }
 
         // 3 interceptors
         if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
@@ -79,7 +109,7 @@ final class RequestStations: Sendable {
             var draft = prepared
 
             // 4 token: bound to the request in its present form.
-            try await token.authorize(&draft, of: step, under: hop, by: deadline)
+            try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
 
             // 5 substitutions: secure strings for the placeholders in headers and query.
             if !substitution.isOff { try await substitution.resolve(&draft, of: step, under: hop, by: deadline) }
@@ -106,13 +136,17 @@ final class RequestStations: Sendable {
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
-                let request = try draft.transportRequest(under: hop, by: deadline, observation)
+                let request = try draft.transportRequest(
+                    under: hop, by: deadline, observation,
+                    // The gateway connects to the host of a request over a relay.
+                    refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
 
                 // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
                 // and asks the retriers.
                 return SentRequest(
-                    response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
+                    response: received, adapted: prepared.request, url: draft.request.url ?? URL(filePath: "/"),
+                    askedFor: step.request.url ?? URL(filePath: "/"),
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
                     canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {

@@ -1,9 +1,12 @@
 import Foundation
+import FoundationNetworking
 import HTTPClient
 
 /// A request that was sent, with its response.
 struct SentRequest: Sendable {
     let response: TransportResponse
+    /// The request as the interceptors left it.
+    let adapted: URLRequest
     /// The URL that the request was sent to; interceptors may have changed it within the origin.
     let url: URL
     /// The URL as the caller or a redirect spelled it; the caller sees this one.

@@ -35,6 +35,30 @@ struct SessionCookies: Sendable {
         }
     }
 
+    /// Removes cookies.
+    ///
+    /// - Parameter hosts: The hosts that must get none of the cookies from now on; nil for all cookies of a storage that is the session's own.
+    func clear(_ hosts: [HostPattern]?) {
+        guard hosts != nil || storage !== HTTPCookieStorage.shared else { return }
+        for cookie in storage.cookies ?? [] where hosts.map({ Self.reaches($0, cookie) }) ?? true { storage.deleteCookie(cookie) }
+    }
+
+    /// Whether a host of the patterns could get the cookie (RFC 6265, section 5.1.3).
+    private static func reaches(_ hosts: [HostPattern], _ cookie: HTTPCookie) -> Bool {
+        let domain = cookie.domain.lowercased()
+        let name = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        // What cannot be compared is removed.
+        guard let host = try? CanonicalHost(name) else { return true }
+        return hosts.contains { pattern in
+            if pattern.matches(host) { return true }
+            guard domain.hasPrefix(".") else { return false }
+            return pattern.forms.contains { form in
+                let base = form.drop { $0 == "*" || $0 == "." }
+                return base == name || base.hasSuffix("." + name) || base.count < form.count && name.hasSuffix("." + base)
+            }
+        }
+    }
+
     /// Checks the conditions of RFC 6265, section 5.4 other than the domain: Foundation's storage on Linux checks only the domain.
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
         guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }

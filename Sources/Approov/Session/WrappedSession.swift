@@ -16,6 +16,9 @@ struct WrappedSession: Sendable {
             .filter { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
     }
 
+    /// Whether the caller installed protocol classes.
+    var hasProtocolClasses: Bool { !protocolClasses.isEmpty }
+
     /// Whether one of the protocol classes claims the request.
     func claims(_ request: URLRequest) -> Bool {
         !protocolClasses.isEmpty && protocolClasses.contains { $0.canInit(with: request) }

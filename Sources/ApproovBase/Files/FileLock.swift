@@ -39,6 +39,24 @@ package struct FileLock: Sendable {
         return try body()
     }
 
+    /// Runs asynchronous work while no other process or task holds the lock; waits without occupying a thread.
+    ///
+    /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked, or the timeout has passed; `CancellationError` when
+    ///   the task is cancelled while it waits.
+    package func withLockHeld<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        let descriptor = try openFile()
+        defer { close(descriptor) }
+        let deadline = ContinuousClock.now + timeout
+        for byte in [Self.gate, Self.place] {
+            while try !isSet(F_WRLCK, onByte: byte, of: descriptor) {
+                guard ContinuousClock.now < deadline else { throw busy }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        _ = try isSet(F_UNLCK, onByte: Self.gate, of: descriptor)
+        return try await body()
+    }
+
     /// Runs `body` if no other process or thread holds the lock; never waits.
     ///
     /// - Returns: What `body` returns; nil, without running it, when another process or thread holds the lock or waits for it.
@@ -70,11 +88,13 @@ package struct FileLock: Sendable {
 
     private func set(_ type: Int32, onByte byte: off_t, of descriptor: Int32, until deadline: ContinuousClock.Instant) throws(Failure) {
         while try !isSet(type, onByte: byte, of: descriptor) {
-            guard ContinuousClock.now < deadline else {
-                throw Failure(message: "another process has locked \(path) for more than \(timeout); stop that process")
-            }
+            guard ContinuousClock.now < deadline else { throw busy }
             usleep(2_000)
         }
+    }
+
+    private var busy: Failure {
+        Failure(message: "another process has locked \(path) for more than \(timeout); stop that process")
     }
 
     /// Whether the lock was taken, or released, at once.

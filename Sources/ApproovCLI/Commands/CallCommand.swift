@@ -5,6 +5,7 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import HTTPRecording
 import HTTPTypes
 
 /// `approov call`: one request through `ApproovSession`.
@@ -92,6 +93,13 @@ struct CallCommand: AsyncParsableCommand {
     @Flag(name: .customShort("v"), help: "Describe each request on standard error, without tokens and header values.")
     var verbose = false
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Also record each request and response in this folder, for ReplayTransport or a replay server, with secrets redacted.",
+            valueName: "dir"))
+    var record: String?
+
     @Flag(name: .long, help: "Send no token; needs no configuration and writes no state.")
     var noAttest = false
 
@@ -144,6 +152,9 @@ struct CallCommand: AsyncParsableCommand {
             throw ValidationError("--substitute-header and --substitute-query: \(error)")
         }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
+        if record != nil, relay != nil || oblivious {
+            throw ValidationError("--record is not valid with --relay and --oblivious, because no one can read a recorded sealed message.")
+        }
         if relay != nil, !noAttest {
             throw ValidationError("--relay is only valid with --no-attest: for an attested call the configuration names the relay.")
         }
@@ -234,7 +245,10 @@ struct CallCommand: AsyncParsableCommand {
         configuration.substitutions = try substitutions()
         configuration.obliviousRoute = try await route(anchors)
         configuration.allRequestsMustBeOblivious = oblivious
-        configuration.transport = narrator
+        configuration.transport =
+            try record.map { folder in
+                try RecordingTransport(wrapping: narrator ?? CurlTransport(), into: URL(filePath: folder, directoryHint: .isDirectory))
+            } ?? narrator
         return try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: service, trustManager: trust, configuration: configuration)
     }

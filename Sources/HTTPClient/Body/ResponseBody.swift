@@ -9,7 +9,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     let source: any ResponseBodySource
 
-    init(source: any ResponseBodySource) { self.source = source }
+    /// Wraps a source, which may have trailer fields.
+    package init(source: any ResponseBodySource) { self.source = source }
 
     /// Wraps content that is already in memory; for test doubles and in-process transports.
     ///
@@ -59,12 +60,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
 }
 
 /// The source of a body's parts.
-protocol ResponseBodySource: AnyObject, Sendable {
+package protocol ResponseBodySource: AnyObject, Sendable {
     /// The trailer fields, which came after the last part.
     var trailers: HTTPFields { get }
     func next() async throws -> [UInt8]?
 }
 
 extension ResponseBodySource {
-    var trailers: HTTPFields { [:] }
+    package var trailers: HTTPFields { [:] }
 }

@@ -1,4 +1,5 @@
 import CLibCurl
+import Glibc
 
 extension CurlEasyHandle {
     /// Sets the options that hold for every request, and the callbacks by which libcurl reaches ``transfer``.
@@ -53,8 +54,9 @@ extension CurlEasyHandle {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try setPointer(CURLOPT_PRIVATE, context)
         try check(
-            clibcurl_set_prereq_function(pointer) { handle, _, _, _, localPort in
-                CurlEasyHandle.transfer(of: handle)?.mayBeSent(from: localPort) == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            clibcurl_set_prereq_function(pointer) { handle, address, _, _, localPort in
+                CurlEasyHandle.transfer(of: handle)?.mayBeSent(from: localPort, to: address) == true
+                    ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }, CURLOPT_PREREQFUNCTION)
         try setPointer(CURLOPT_PREREQDATA, context)
         try check(
@@ -102,6 +104,21 @@ extension CurlEasyHandle {
                 return transfer.rewindBody() ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
             }, CURLOPT_SEEKFUNCTION)
         try setPointer(CURLOPT_SEEKDATA, context)
+    }
+
+    /// Sets the callback that makes sockets, for requests that refuse some addresses.
+    func setSocketCallback() throws(TransportError) {
+        try check(
+            clibcurl_set_opensocket_function(pointer) { handle, _, address in
+                guard let address, let transfer = CurlEasyHandle.transfer(of: handle) else { return CURL_SOCKET_BAD }
+                let count = Int(address.pointee.addrlen)
+                guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr),
+                    transfer.mayConnect(to: UnsafeRawPointer(address) + offset, count: count)
+                else { return CURL_SOCKET_BAD }
+                // As libcurl does without this callback.
+                return socket(address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+            }, CURLOPT_OPENSOCKETFUNCTION)
+        try setPointer(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// The transfer behind the pointer that libcurl hands to every callback.

@@ -16,6 +16,8 @@ enum CurlFailure {
             return TransportError(.hostUnresolved, "the host name has no address; check the name and the name server")
         case CURLE_COULDNT_RESOLVE_PROXY:
             return TransportError(.hostUnresolved, "the proxy's host name has no address; check the proxy configuration")
+        case CURLE_COULDNT_CONNECT where transfer.hasRefusedAddress:
+            return .refusedAddress(of: transfer.url)
         case CURLE_COULDNT_CONNECT:
             return TransportError(.connectionFailed, "no server accepted the connection; is it running and reachable?")
         case CURLE_PROXY:
@@ -75,6 +77,14 @@ enum CurlFailure {
 
     private static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
+    }
+}
+
+extension TransportError {
+    /// The error for a host whose address is not public.
+    static func refusedAddress(of url: TransportURL) -> TransportError {
+        TransportError(
+            .addressRefused, "\(url.host) has an address that is not public, and this request refuses those; check the host's name servers")
     }
 }
 

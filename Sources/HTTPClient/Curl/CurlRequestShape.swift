@@ -26,6 +26,7 @@ struct CurlRequestShape: Equatable {
     let totalMilliseconds: Int
     let proxy: ProxyConfiguration?
     let localAddress: CanonicalHost?
+    let refusesPrivateAddresses: Bool
     /// The encodings to offer and decode; nil: none.
     let contentEncodings: String?
 
@@ -44,6 +45,7 @@ struct CurlRequestShape: Equatable {
         totalMilliseconds = request.options.totalTimeout?.wholeMilliseconds ?? 0
         proxy = request.options.proxy
         localAddress = request.options.localAddress
+        refusesPrivateAddresses = request.options.refusesPrivateAddresses && request.options.proxy == nil
         contentEncodings = upload.offersDecoding ? library.contentEncodings : nil
     }
 
@@ -54,6 +56,7 @@ struct CurlRequestShape: Equatable {
         try easy.set(CURLOPT_TIMEOUT_MS, totalMilliseconds)
         if let contentEncodings { try easy.set(CURLOPT_ACCEPT_ENCODING, contentEncodings) }
         if let localAddress { try setLocalAddress(localAddress, of: easy) }
+        if refusesPrivateAddresses { try easy.setSocketCallback() }
         try setProxy(of: easy)
         try setContent(of: easy)
     }

@@ -55,6 +55,8 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var isRefused = false
     private var hasEndedWell = false
     private var wasRestarted = false
+    /// Whether an address was refused before a connection was made to it.
+    private(set) var hasRefusedAddress = false
     /// Whether the server had ended the connection that libcurl chose before anything of the request went out.
     private(set) var foundConnectionEnded = false
     private(set) var bodyBytes = 0
@@ -101,13 +103,25 @@ final class CurlTransfer: @unchecked Sendable {
         return hook.install(in: context)
     }
 
+    /// Whether a connection may be made to an address.
+    func mayConnect(to address: UnsafeRawPointer, count: Int) -> Bool {
+        guard options.refusesPrivateAddresses, !PublicAddress.contains(address, count: count) else { return true }
+        hasRefusedAddress = true
+        return false
+    }
+
     /// The last check before the request is sent.
     ///
     /// The connection must have been judged for the same host under the same policy, and a request that is not idempotent is sent only
     /// once.
-    func mayBeSent(from localPort: Int32) -> Bool {
+    func mayBeSent(from localPort: Int32, to address: UnsafePointer<CChar>?) -> Bool {
         guard !isCancelled else {
             failure = CancellationError()
+            return false
+        }
+        // A request that allows every address may have made the connection.
+        if options.refusesPrivateAddresses, options.proxy == nil, !(address.map(PublicAddress.contains) ?? false) {
+            failure = TransportError.refusedAddress(of: url)
             return false
         }
         if let terms {

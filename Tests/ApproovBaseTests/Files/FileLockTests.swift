@@ -37,6 +37,32 @@ import Testing
         #expect(throws: FileLock.Failure.self) { try FileLock(path: folder.path("missing/lock")).withLockIfFree {} }
     }
 
+    @Test("Asynchronous holders take turns, and one whose wait is too long or cancelled leaves the lock to the others")
+    func asynchronous() async throws {
+        let path = folder.path("some.lock")
+        let (entered, gate) = (Gate(), Gate())
+        let holder = Task {
+            try await FileLock(path: path).withLockHeld {
+                entered.open()
+                try await gate.wait()
+            }
+        }
+        try await entered.wait()
+        await #expect(throws: FileLock.Failure.self) { try await FileLock(path: path, timeout: .milliseconds(20)).withLockHeld {} }
+        let cancelled = Task { try await FileLock(path: path).withLockHeld {} }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let value: Int? = try FileLock(path: path).withLockIfFree { 7 }
+        #expect(value == nil)
+        gate.open()
+        try await holder.value
+        #expect(try await FileLock(path: path).withLockHeld { 7 } == 7)
+        await #expect(throws: CocoaError.self) {
+            try await FileLock(path: path).withLockHeld { throw CocoaError(.fileNoSuchFile) }
+        }
+        #expect(try FileLock(path: path).withLockIfFree { 7 } == 7)
+    }
+
     @Test("An error that is thrown under the lock releases it")
     func error() throws {
         struct Broken: Error {}

@@ -99,6 +99,45 @@ struct CallCommandTests {
         }
     }
 
+    @Test("--record writes each exchange without its secrets, also redirects and failures, and prints the body as ever")
+    func record() async throws {
+        try await withServer({ request in
+            switch request.path {
+            case "/start": TestResponse(.found, headerFields: [.location: "/end?ticket=canary-ticket"])
+            case "/end": TestResponse(headerFields: [.contentType: "application/json"], text: #"{"token":"canary-token","name":"kept"}"#)
+            default: TestResponse(.notFound, text: "why")
+            }
+        }) { server in
+            let run = try await call(server, "/start", "--record", "recording", "-H", "Authorization: Bearer canary-bearer", "-v")
+            #expect(run.exitCode == 0 && run.output == #"{"token":"canary-token","name":"kept"}"#)
+            #expect(try await call(server, "/missing", "--record", "recording").exitCode == 22)
+            let recording = folder.file("recording")
+            let names = try FileManager.default.contentsOfDirectory(atPath: recording.path).sorted()
+            #expect(names.map { $0.prefix(5) + $0.suffix(5) } == ["0001-.json", "0002-.body", "0002-.json", "0003-.body", "0003-.json"])
+            for name in names { #expect(try !folder.text("recording/\(name)").contains("canary")) }
+            #expect(try folder.text("recording/\(names[1])") == #"{"token":"REDACTED","name":"kept"}"#)
+
+            // A program of any language can use it.
+            let replay = try await ReplayServer.start(from: recording)
+            let answer = try await Approov.run(["call", "\(replay.url)/start", "--no-attest"], in: folder.url)
+            await replay.stop()
+            #expect(answer.output == #"{"token":"REDACTED","name":"kept"}"#)
+        }
+    }
+
+    @Test("--record refuses a folder that other users can write to, and sealed messages")
+    func unrecordable() async throws {
+        try await withServer({ _ in TestResponse() }) { server in
+            let open = folder.file("open").path
+            try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: open)
+            let run = try await call(server, "/", "--record", open)
+            #expect(run.exitCode == 1 && run.errors.contains("chmod 700"))
+            #expect(try await call(server, "/", "--record", "x", "--oblivious").exitCode == 2)
+            #expect(server.counters.requests == 0)
+        }
+    }
+
     @Test("-i prints the status and the headers before the body")
     func head() async throws {
         let name = try #require(HTTPField.Name("X-Answer"))

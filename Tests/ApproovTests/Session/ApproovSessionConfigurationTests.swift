@@ -118,4 +118,22 @@ import Testing
         await #expect(throws: ApproovError(.timedOut, "")) { try await session.data(for: URLRequest("https://else.test/late")) }
         #expect(transport.requests.count == 1 && world.apiRequests.isEmpty)
     }
+
+    @Test("A session with a service, and a service itself, refuse a transport that reaches no host; a session without one takes it")
+    func testOnlyTransport() async throws {
+        struct Replaying: TestOnlyTransport {
+            func send(_ request: TransportRequest) async throws -> TransportResponse { TransportResponse(status: 299, url: request.url) }
+        }
+        let world = try World()
+        let error = try #require(throws: ApproovError.self) { try session(world, .over(Replaying())) }
+        #expect(error.code == .initializationError && error.message.contains("Replaying"))
+        #expect(throws: ApproovError(.initializationError, "")) {
+            try ApproovService(
+                configuration: ApproovConfiguration(world.account.initial(world.account.configuration(hosts: [:]))),
+                stateDirectory: FileManager.default.temporaryDirectory, attester: world.attester, store: world.store, transport: Replaying()
+            )
+        }
+        let local = try ApproovSession(service: nil, configuration: .over(Replaying()))
+        #expect(try await local.data(for: URLRequest("https://api.test/")).1.statusCode == 299)
+    }
 }

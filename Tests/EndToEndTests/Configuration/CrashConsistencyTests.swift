@@ -5,49 +5,6 @@ import Foundation
 import TestTags
 import Testing
 
-/// strace, which kills a program at a chosen system call, or makes the call fail.
-private enum Strace {
-    static let path = "/usr/bin/strace"
-
-    /// Whether strace is installed and may trace; containers often forbid it.
-    static func works() async -> Bool {
-        (try? await ChildProcess.run(URL(filePath: path), ["-o", "/dev/null", "/bin/true"]).exitCode) == 0
-    }
-
-    /// A system call of the writer after it reported that it is ready.
-    struct Call {
-        let name: String
-        /// Its number among the calls of that name, counted from the program's start, for `when=`.
-        let number: Int
-        let line: String
-    }
-
-    static let calls = "openat,write,fsync,rename,renameat,close"
-
-    /// Records the system calls of the writer while it stores.
-    static func record(_ files: WriterFiles, _ command: [String]) async throws -> [Call] {
-        let trace = files.folder.file("trace").path(percentEncoded: false)
-        let run = try await ProgramRun.run([path, "-y", "-o", trace, "-e", "trace=\(calls)"] + command)
-        try #require(run.exitCode == 0, "\(run.errors)")
-        var counts: [String: Int] = [:]
-        var found: [Call] = []
-        var isReady = false
-        for line in try files.folder.text("trace").split(separator: "\n") {
-            guard let parenthesis = line.firstIndex(of: "(") else { continue }
-            let name = String(line[..<parenthesis])
-            counts[name, default: 0] += 1
-            if isReady { found.append(Call(name: name, number: counts[name, default: 0], line: String(line))) }
-            if line.contains("\"ready\\n\"") { isReady = true }
-        }
-        return found
-    }
-
-    static func inject(_ what: String, at call: Call, _ command: [String]) async throws -> ChildProcess.Run {
-        try await ProgramRun.run(
-            [path, "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(call.name):\(what):when=\(call.number)"] + command)
-    }
-}
-
 @Suite("Interrupted storing of a configuration", .tags(.processes, .slow))
 struct CrashConsistencyTests {
     /// Stores version 2, and returns the command that stores version 3.
@@ -79,7 +36,7 @@ struct CrashConsistencyTests {
     func killed() async throws {
         let (files, command) = try await prepared()
         let old = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
-        let calls = try await Strace.record(files, command)
+        let calls = try await Strace.record(command, tracing: files.folder.path("trace"))
         let new = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
         #expect(try files.storedVersion() == 3)
         for name in ["openat", "write", "fsync", "close"] { #expect(calls.contains { $0.name == name }, "no \(name)") }
@@ -107,7 +64,7 @@ struct CrashConsistencyTests {
     func failing(error: String) async throws {
         let (files, command) = try await prepared()
         let old = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
-        let calls = try await Strace.record(files, command)
+        let calls = try await Strace.record(command, tracing: files.folder.path("trace"))
         let new = try #require(try PrivateFile(path: files.dynamic).read(upTo: 1 << 20))
         var reported = 0
         for call in calls {
@@ -133,7 +90,7 @@ struct CrashConsistencyTests {
         .enabled("strace is not installed or may not trace here: the order was not seen", Strace.works))
     func order() async throws {
         let (files, command) = try await prepared()
-        let lines = try await Strace.record(files, command).map(\.line)
+        let lines = try await Strace.record(command, tracing: files.folder.path("trace")).map(\.line)
         func first(_ what: String, after start: Int = 0, where matches: (String) -> Bool) throws -> Int {
             try #require(lines.indices.first { $0 >= start && matches(lines[$0]) }, "\(what): \(lines.joined(separator: "\n"))")
         }

@@ -14,7 +14,7 @@ struct ResponseStation: Sendable {
 
     /// The storage of the wrapped session's cookies; nil if it uses none.
     let cookies: SessionCookies?
-    let interceptors: [any RequestInterceptor]
+    var interceptors: [any RequestInterceptor]
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.
@@ -29,10 +29,18 @@ struct ResponseStation: Sendable {
     ///   - sent: The request with its response.
     ///   - step: The step that was sent.
     ///   - redirects: The number of redirects before this one.
+    ///   - flight: The request that may be wiped; nil if it cannot be.
     /// - Returns: The next step; nil if the response is no redirect, or none is followed.
-    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed.
-    func next(after sent: SentRequest, from step: RedirectStep, redirects: Int) throws -> RedirectStep? {
-        if step.request.httpShouldHandleCookies { cookies?.store(from: sent.response, to: sent.url) }
+    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed; `CancellationError` when the
+    ///   request was wiped, whose cookies are then not stored.
+    func next(after sent: SentRequest, from step: RedirectStep, redirects: Int, _ flight: RequestFlight? = nil) throws -> RedirectStep? {
+        if step.request.httpShouldHandleCookies, let cookies {
+            if let flight {
+                try flight.storeCookies { cookies.store(from: sent.response, to: sent.url) }
+            } else {
+                cookies.store(from: sent.response, to: sent.url)
+            }
+        }
         guard maximumRedirects > 0, RedirectRules.isRedirect(sent.response.status) else { return nil }
         guard
             var next = try RedirectRules.next(
@@ -52,11 +60,14 @@ struct ResponseStation: Sendable {
     ///   - first: The request as the caller made it.
     ///   - outcome: The response or the failure.
     ///   - attempt: The number of times the request has been sent.
+    ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
+    ///   - retries: The indices of the interceptors that had the request sent again, in order.
     ///   - deadline: The end of the time for the request.
     /// - Returns: Whether to send it again.
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
     func isRetried(
-        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, by deadline: RequestDeadline
+        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, hasLeftOrigin: Bool, retries: inout [Int],
+        by deadline: RequestDeadline
     ) async throws -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
         // This applies even if a redirect dropped the body, because a retry sends the first request again.
@@ -69,11 +80,18 @@ struct ResponseStation: Sendable {
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
         }
-        for interceptor in interceptors {
-            switch await interceptor.retry(first.request, after: seen, attempt: attempt) {
+        let adapted = try? outcome.get().adapted
+        for (index, interceptor) in interceptors.enumerated() {
+            let exchange = RequestExchange(
+                request: first.request, sent: adapted, outcome: seen, attempt: attempt, ownRetries: retries.count { $0 == index },
+                hasLeftOrigin: hasLeftOrigin)
+            switch await interceptor.retry(exchange) {
             case .doNotRetry: continue
-            case .retry: return true
+            case .retry:
+                retries.append(index)
+                return true
             case .retryAfter(let delay):
+                retries.append(index)
                 try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay, deadline.remaining))
                 return true
             }

@@ -23,16 +23,20 @@ struct TokenStation: Sendable {
     ///   - step: The request as stations 2 and 3 got it.
     ///   - hop: The rules for its host.
     ///   - deadline: The end of the time for the request.
+    ///   - flight: The request that may be wiped; nil if it cannot be.
     /// - Throws: ``ApproovError`` when the request has no binding, or no token can be obtained; `CancellationError` when the task is
     ///   cancelled.
-    func authorize(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop, by deadline: RequestDeadline) async throws {
+    func authorize(
+        _ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop, by deadline: RequestDeadline,
+        _ flight: RequestFlight? = nil
+    ) async throws {
         if let rule = hop.rule, let authorizer {
             let idleTimeout = draft.options.idleTimeout
             draft.token = try await authorizer.authorize(
                 &draft.fields, of: draft.request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
-                hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault)
+                hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault, flight: flight)
         }
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
     }

@@ -1,0 +1,83 @@
+public import Foundation
+
+/// One part of a ``MultipartBody``: a named text, named bytes, or a named file (RFC 7578, section 4).
+public struct FormPart: Sendable {
+    /// The formats of images.
+    public enum ImageType: String, Sendable {
+        /// `image/jpeg`
+        case jpeg = "image/jpeg"
+        /// `image/png`
+        case png = "image/png"
+        /// `image/webp`
+        case webp = "image/webp"
+    }
+
+    /// The formats of videos.
+    public enum VideoType: String, Sendable {
+        /// `video/quicktime`
+        case mov = "video/quicktime"
+        /// `video/mp4`
+        case mp4 = "video/mp4"
+        /// `video/x-flv`
+        case flv = "video/x-flv"
+        /// `application/x-mpegURL`
+        case m3u8 = "application/x-mpegURL"
+        /// `video/x-msvideo`
+        case avi = "video/x-msvideo"
+        /// `video/x-ms-wmv`
+        case wmv = "video/x-ms-wmv"
+    }
+
+    /// The content of a part.
+    public enum Content: Sendable {
+        /// Text, as UTF-8 and without a media type, as browsers send the fields of a form.
+        case text(String)
+        /// Bytes in memory, with their media type.
+        case data(Data, type: String)
+        /// A regular file, read while it is sent, with its media type; its length is taken when the request is built and must not change.
+        case file(path: String, type: String)
+
+        /// Bytes of any kind: `application/octet-stream`.
+        public static func binary(_ data: Data) -> Content { .data(data, type: "application/octet-stream") }
+
+        /// A PDF document: `application/pdf`.
+        public static func pdf(_ data: Data) -> Content { .data(data, type: "application/pdf") }
+
+        /// An encoded image.
+        ///
+        /// - Parameters:
+        ///   - data: The image in that format.
+        ///   - type: The format.
+        /// - Returns: The content with its media type.
+        public static func image(_ data: Data, _ type: ImageType) -> Content { .data(data, type: type.rawValue) }
+
+        /// An encoded video.
+        ///
+        /// - Parameters:
+        ///   - data: The video in that format.
+        ///   - type: The format.
+        /// - Returns: The content with its media type.
+        public static func video(_ data: Data, _ type: VideoType) -> Content { .data(data, type: type.rawValue) }
+    }
+
+    /// The name of the form's field.
+    public var name: String
+    /// The file name that the server is told; nil for none, and for a file the last component of its path.
+    public var filename: String?
+    /// The content.
+    public var content: Content
+    /// Further headers of the part, by name; none by default.
+    public var headers: [String: String] = [:]
+
+    /// Makes a part.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the form's field.
+    ///   - filename: The file name that the server is told; nil for none, and for a file the last component of its path.
+    ///   - content: The content.
+    public init(name: String, filename: String? = nil, content: Content) {
+        self.name = name
+        self.filename = filename
+        self.content = content
+    }
+}

@@ -1,0 +1,141 @@
+public import Approov
+internal import ApproovBase
+internal import CertificatePinning
+public import Foundation
+internal import HTTPClient
+internal import HTTPRecording
+public import Logging
+internal import Synchronization
+
+/// A session that can move to another ``APIEnvironment`` while the program runs.
+///
+/// ``use(_:)`` makes a new session, with its own service, tokens, pins and connections. Requests that are under way stay in the old
+/// environment until they end; later ones go to the new one. Take ``current`` once for requests that belong together.
+///
+/// Each environment has its own folder of state, because the configurations of two accounts exclude each other.
+public final class EnvironmentSession: Sendable {
+    /// An environment with its session: a consistent pair, whatever ``EnvironmentSession/use(_:)`` does meanwhile.
+    public struct Current: Sendable {
+        /// The environment.
+        public let environment: APIEnvironment
+        /// The session for its requests.
+        public let session: ApproovSession
+        /// The service that attests; nil for an environment without a configuration, and for a local one.
+        public let service: ApproovService?
+    }
+
+    /// How services are made; a test replaces it.
+    typealias ServiceMaker = @Sendable (ApproovConfiguration, _ stateDirectory: URL) throws -> ApproovService
+
+    private let stateDirectory: URL
+    private let anchors: TrustAnchors?
+    private let logger: Logger
+    private let configure: @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+    private let makeService: ServiceMaker
+    private let state: Mutex<Current>
+    /// Held while a session is made, so that of two calls of ``use(_:)`` the later one wins.
+    private let change = Mutex(())
+
+    /// Makes the session of the first environment.
+    ///
+    /// - Parameters:
+    ///   - environment: The environment.
+    ///   - stateDirectory: The folder in which each attested environment gets a folder with its name.
+    ///   - logger: Gets each change of the environment, and a warning when certificates are not validated.
+    ///   - configure: Changes the settings of a new session, for example to give each environment its own credential. A local
+    ///     environment replaces the transport by its recording.
+    /// - Throws: What ``use(_:)`` throws.
+    public convenience init(
+        _ environment: APIEnvironment, stateDirectory: URL, logger: Logger = Logger(label: "approov.environment"),
+        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void = { _, _ in }
+    ) throws {
+        try self.init(
+            environment, stateDirectory: stateDirectory, anchors: nil, logger: logger,
+            makeService: { try ApproovService(configuration: $0, stateDirectory: $1) }, configure: configure)
+    }
+
+    init(
+        _ environment: APIEnvironment, stateDirectory: URL, anchors: TrustAnchors?, logger: Logger, makeService: @escaping ServiceMaker,
+        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+    ) throws {
+        self.stateDirectory = stateDirectory
+        self.anchors = anchors
+        self.logger = logger
+        self.configure = configure
+        self.makeService = makeService
+        let first = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure)
+        state = Mutex(first)
+    }
+
+    /// The environment in use with its session.
+    public var current: Current { state.withLock { $0 } }
+
+    /// The environment in use.
+    public var environment: APIEnvironment { current.environment }
+
+    /// The session of the environment in use.
+    public var session: ApproovSession { current.session }
+
+    /// Moves to another environment.
+    ///
+    /// Reads and writes files, so call it from a task that may take a moment. Requests under way end in the old environment.
+    ///
+    /// - Parameter environment: The environment.
+    /// - Throws: ``APIError`` with code `invalidEnvironment`, which names the environment, when its service, session or recording cannot be
+    ///   set up. The old environment then stays in use.
+    public func use(_ environment: APIEnvironment) throws {
+        try change.withLock { _ in
+            let next = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure)
+            // The old session is released outside of the lock.
+            let old = state.withLock { state in
+                defer { state = next }
+                return state
+            }
+            logger.notice("the environment changed", metadata: ["from": "\(old.environment.name)", "to": "\(environment.name)"])
+        }
+    }
+
+    private static func make(
+        _ environment: APIEnvironment, _ stateDirectory: URL, _ anchors: TrustAnchors?, _ logger: Logger, _ makeService: ServiceMaker,
+        _ configure: (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+    ) throws -> Current {
+        do {
+            var configuration = ApproovSessionConfiguration()
+            try configure(environment, &configuration)
+            var service: ApproovService?
+            switch environment.source {
+            case .remote(let account?):
+                service = try makeService(
+                    account, stateDirectory.appending(path: environment.name, directoryHint: .isDirectory))
+            case .remote(nil): break
+            case .local(let recordings): configuration.transport = try ReplayTransport(from: recordings)
+            }
+            if case .remote(nil) = environment.source, environment.trust == .pinned, environment.pins.isEmpty {
+                throw APIError(
+                    .invalidEnvironment,
+                    "it has the trust pinned, but neither an account's configuration nor pins: add one, or use pathValidation")
+            }
+            let session = try ApproovSession(
+                service: service, trustManager: try trust(of: environment, anchors, logger), configuration: configuration)
+            return Current(environment: environment, session: session, service: service)
+        } catch {
+            throw APIError(.invalidEnvironment, "the environment \(environment.name) cannot be used", cause: error)
+        }
+    }
+
+    private static func trust(of environment: APIEnvironment, _ anchors: TrustAnchors?, _ logger: Logger) throws -> ApproovTrustManager {
+        let host = try TransportURL(environment.baseURL).host.name
+        if case .local = environment.source { return ApproovTrustManager(anchors: anchors, logger: logger) }
+        var evaluators: [String: any ServerTrustEvaluating] = [:]
+        if !environment.pins.isEmpty {
+            evaluators[host] = try PublicKeysTrustEvaluator(pins: environment.pins, logger: logger)
+        } else if environment.trust == .dangerouslyDisabled {
+            logger.critical(
+                "certificates are not validated: others on the network can read and change what is sent",
+                metadata: ["environment": "\(environment.name)", "host": "\(host)"])
+            evaluators[host] = DisabledTrustEvaluator(logger: logger)
+        }
+        return ApproovTrustManager(
+            allHostsMustBeEvaluated: environment.trust == .pinned, evaluators: evaluators, anchors: anchors, logger: logger)
+    }
+}

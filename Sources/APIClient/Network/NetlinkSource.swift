@@ -1,0 +1,84 @@
+import CNetlink
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Holds the socket of a ``NetworkMonitor``, and carries out what ``NetworkMonitorState`` decides.
+final class NetlinkSource: Sendable {
+    /// How long changes are collected before the lists are read again.
+    private static let pause = DispatchTimeInterval.milliseconds(50)
+    /// Larger than any datagram of the kernel's lists, which have at most 32 KiB.
+    private static let bufferSize = 64 << 10
+
+    private let queue = DispatchQueue(label: "approov.network-monitor")
+    private let descriptor: Int32
+    /// Unsafe in name only: a dispatch source may be used from any thread, but its type does not say so.
+    nonisolated(unsafe) private let events: any DispatchSourceRead
+    private let state = Mutex(NetworkMonitorState())
+    private let publish: @Sendable (NetworkStatus) -> Void
+
+    /// Opens the socket; nil when the system refuses.
+    ///
+    /// - Parameter publish: Gets each change of the status, on the queue of this object.
+    init?(publish: @escaping @Sendable (NetworkStatus) -> Void) {
+        descriptor = CNetlink_open()
+        guard descriptor >= 0 else { return nil }
+        self.publish = publish
+        events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        events.setCancelHandler { [descriptor] in close(descriptor) }
+        events.setEventHandler { [weak self] in self?.receiveAll() }
+        events.activate()
+        queue.async { [weak self] in self?.begin() }
+    }
+
+    /// Closes the socket.
+    func stop() { events.cancel() }
+
+    private func begin() {
+        guard !events.isCancelled else { return }
+        perform(state.withLock { $0.begin() })
+    }
+
+    private func receiveAll() {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferSize)
+        while !events.isCancelled {
+            var isKernel: Int32 = 0
+            let count = CNetlink_receive(descriptor, &buffer, buffer.count, &isKernel)
+            if count < 0 {
+                switch errno {
+                case EINTR: continue
+                case EAGAIN: return
+                case ENOBUFS: perform(state.withLock { $0.overrun() })
+                default:
+                    perform(state.withLock { $0.failed() })
+                    return events.cancel()
+                }
+            } else if isKernel == 0 {
+                continue
+            } else if count > buffer.count {
+                perform(state.withLock { $0.overrun() })
+            } else {
+                let datagram = Array(buffer[..<count])
+                perform(state.withLock { $0.receive(datagram) })
+            }
+        }
+    }
+
+    private func perform(_ actions: [NetworkMonitorState.Action]) {
+        for action in actions {
+            switch action {
+            case .requestLinks(let sequence): request(UInt16(RTM_GETLINK), sequence)
+            case .requestRoutes(let sequence): request(UInt16(RTM_GETROUTE), sequence)
+            case .pause: queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.begin() }
+            case .publish(let status): publish(status)
+            }
+        }
+    }
+
+    private func request(_ kind: UInt16, _ sequence: UInt32) {
+        guard CNetlink_dump(descriptor, kind, sequence) != 0 else { return }
+        // EBUSY: an earlier list, which was given up, has not ended.
+        let isBusy = errno == EBUSY
+        perform(state.withLock { isBusy ? $0.overrun() : $0.failed() })
+    }
+}

@@ -1,0 +1,116 @@
+@_spi(Internals) public import ApproovBase
+public import CertificatePinning
+import Foundation
+public import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Synchronization
+
+/// Authenticates the requests to some hosts, and renews the credential once when a server refuses it.
+///
+/// ```swift
+/// let session = try ApproovSession(
+///     service: service,
+///     interceptors: [AuthenticatedRequests(source: source, hosts: [HostPattern("api.example.com")])])
+/// ```
+///
+/// Only requests over https to the named hosts get the credential. A request that sets the header itself keeps its own.
+///
+/// **Renewal:** when a server refuses the credential, all requests that carried it wait for one renewal, and each is sent once more. A
+/// request is not sent again when:
+///
+/// - its body is a stream, or a redirect led it to another origin;
+/// - the response has status 407, because a proxy refused the request;
+/// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenge `Approov`);
+/// - it is not idempotent, and the status is another one than 401: the server may have executed it;
+/// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s.
+///
+/// The caller then gets the response.
+public final class AuthenticatedRequests: RequestInterceptor {
+    private let source: any CredentialSource
+    private let hosts: [HostPattern]
+    private let header: HTTPField.Name
+    private let renewsOn: @Sendable (HTTPURLResponse) -> Bool
+    private let longestRenewal: Duration
+    private let time: any TimeSource
+    private let window = Mutex(RenewalWindow())
+    private let renewal: SharedRefresh
+
+    /// Creates the interceptor.
+    ///
+    /// - Parameters:
+    ///   - source: Knows the credential.
+    ///   - hosts: The hosts that may see the credential; no other host gets it.
+    ///   - header: The name of the header that carries it.
+    ///   - renewsOn: Whether a response refuses the credential; must not block.
+    ///   - longestRenewal: How long requests wait for a renewal; then it is cancelled.
+    ///   - clock: The clock.
+    /// - Throws: ``ApproovError`` with code `initializationError` when no host is named, or the name of the header is malformed.
+    public init(
+        source: any CredentialSource, hosts: [HostPattern], header: String = "Authorization",
+        renewsOn: @escaping @Sendable (HTTPURLResponse) -> Bool = { $0.statusCode == 401 }, longestRenewal: Duration = .seconds(30),
+        clock: any TimeSource = SystemTimeSource()
+    ) throws {
+        self.source = source
+        self.hosts = try SessionCredential.checked(hosts)
+        self.header = try SessionCredential.name(header)
+        self.renewsOn = renewsOn
+        self.longestRenewal = longestRenewal
+        time = clock
+        renewal = SharedRefresh(interval: .zero, time: clock)
+    }
+
+    /// Returns the request with the credential if its host is named and it has none.
+    ///
+    /// - Throws: ``ApproovError`` with code `credentialRefused` for plain http to a named host; the source's errors.
+    public func adapt(_ request: URLRequest) async throws -> URLRequest {
+        let url = try TransportURL(of: request)
+        guard isMeant(url), !hasOwn(request) else { return request }
+        guard url.isSecure else {
+            throw ApproovError(
+                .credentialRefused, "\(url.host) would get the credential over plain http, where others can read it: use https")
+        }
+        let credential = try await source.credential()
+        var request = request
+        var headers = request.allHTTPHeaderFields ?? [:]
+        headers[header.rawName] = credential.headerValue
+        request.allHTTPHeaderFields = headers
+        return request
+    }
+
+    /// Renews the credential if the server refused it, and decides whether to send the request again.
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+        guard case .response(let response) = exchange.outcome, let sent = exchange.sent, exchange.ownRetries == 0,
+            !exchange.hasLeftOrigin, !hasOwn(exchange.request), response.statusCode != 407, renewsOn(response),
+            response.statusCode == 401 || exchange.request.isIdempotent, let url = try? TransportURL(of: sent), isMeant(url),
+            let refused = sent.value(forHTTPHeaderField: header.rawName)
+        else { return .doNotRetry }
+        let challenges = AuthenticationChallenges(response)
+        guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
+        // The credential may have been renewed since this request was sent.
+        if await isReplaced(refused) { return .retry }
+        // One renewal at a time. A request whose credential it has replaced meanwhile needs no other.
+        await renewal.run { [self] in await renew(refused) }
+        return await isReplaced(refused) ? .retry : .doNotRetry
+    }
+
+    /// Whether requests now get another credential than this one.
+    private func isReplaced(_ refused: String) async -> Bool {
+        guard !Task.isCancelled, let current = try? await source.credential() else { return false }
+        return current.headerValue != refused
+    }
+
+    private func renew(_ refused: String) async {
+        _ = await time.withTimeout(longestRenewal) { [self] () async -> Credential? in
+            guard let current = try? await source.credential(), current.headerValue == refused else { return nil }
+            guard window.withLock({ $0.admits(at: time.uptime) }) else { return nil }
+            return try? await source.renew(after: current)
+        }
+    }
+
+    private func isMeant(_ url: TransportURL) -> Bool { hosts.contains { $0.matches(url.host) } }
+
+    private func hasOwn(_ request: URLRequest) -> Bool {
+        request.allHTTPHeaderFields?.keys.contains { HTTPField.Name($0) == header } ?? false
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+
+/// What a user or an app authenticates with: a bearer token, or a user name and password.
+///
+/// Its description hides its value.
+public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The value of the header that carries the credential, such as "Bearer abc"; do not log it.
+    public let headerValue: String
+
+    /// Makes a credential from the whole value of its header.
+    ///
+    /// - Parameter headerValue: The value: printable ASCII, not empty, without a space at either end.
+    /// - Throws: ``ApproovError`` with code `credentialRefused` when the value has other characters.
+    public init(headerValue: String) throws {
+        try Self.check(headerValue)
+        self.headerValue = headerValue
+    }
+
+    /// Makes a bearer credential (RFC 6750, section 2.1).
+    ///
+    /// - Parameter token: The token: printable ASCII without spaces.
+    /// - Returns: The credential.
+    /// - Throws: ``ApproovError`` with code `credentialRefused` when the token is empty or has other characters.
+    public static func bearer(_ token: String) throws -> Credential {
+        guard !token.utf8.contains(UInt8(ascii: " ")), !token.isEmpty else {
+            throw ApproovError(.credentialRefused, "a bearer token is one word of printable ASCII: take it as the server sent it")
+        }
+        return try Credential(headerValue: "Bearer " + token)
+    }
+
+    /// Makes a Basic credential (RFC 7617), in UTF-8.
+    ///
+    /// - Parameters:
+    ///   - user: The user's name, without a colon or control characters.
+    ///   - password: The password, without control characters.
+    /// - Returns: The credential.
+    /// - Throws: ``ApproovError`` with code `credentialRefused` when the name or the password has such characters.
+    public static func basic(user: String, password: String) throws -> Credential {
+        let text = user + ":" + password
+        guard !user.utf8.contains(UInt8(ascii: ":")), !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw ApproovError(
+                .credentialRefused, "a name with a colon, and a name or password with control characters, cannot be sent: change it")
+        }
+        return try Credential(headerValue: "Basic " + Data(text.utf8).base64EncodedString())
+    }
+
+    /// The scheme alone.
+    public var description: String { "Credential(\(scheme))" }
+    /// The scheme alone.
+    public var debugDescription: String { description }
+    /// Nothing, so that no dump shows the value.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    private var scheme: String {
+        let word = headerValue.prefix { $0 != " " }
+        return word.utf8.count < headerValue.utf8.count ? String(word.prefix(32)) : "hidden"
+    }
+
+    /// Checks the value of a header that carries a credential.
+    ///
+    /// - Throws: ``ApproovError`` with code `credentialRefused` when it is empty, has a space at an end, or other characters than printable
+    ///   ASCII.
+    static func check(_ value: String) throws {
+        let bytes = value.utf8
+        guard let first = bytes.first, first != 0x20, bytes.last != 0x20, bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw ApproovError(
+                .credentialRefused,
+                "a credential is printable ASCII, not empty, without control characters or a space at either end: remove what else it has")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CertificatePinning
+import Synchronization
+
+/// One request of a session that can be wiped: from the caller's call, or the making of its task, to the end of its response.
+///
+/// Once it is wiped, its work is cancelled, and its caller gets a `CancellationError` in place of any result.
+@usableFromInline final class RequestFlight: Sendable {
+    /// The user whose request it is; see ``CredentialHolder/generation``.
+    let generation: Int
+    private let id: UInt64
+    private let flights: RequestFlights
+    private let wiped: Atomic<Bool>
+    private let state: Mutex<State>
+
+    private struct State {
+        var hosts: [CanonicalHost]
+        /// Cancels the work that is running.
+        var cancelWork: (@Sendable () -> Void)?
+    }
+
+    init(id: UInt64, generation: Int, host: CanonicalHost?, isWiped: Bool, in flights: RequestFlights) {
+        self.id = id
+        self.generation = generation
+        self.flights = flights
+        wiped = Atomic(isWiped)
+        state = Mutex(State(hosts: host.map { [$0] } ?? []))
+    }
+
+    deinit { flights.remove(id) }
+
+    /// Whether the request was wiped.
+    var isWiped: Bool { wiped.load(ordering: .acquiring) }
+
+    /// Checks that the request was not wiped.
+    ///
+    /// - Throws: `CancellationError` when it was.
+    @usableFromInline func check() throws {
+        if isWiped { throw CancellationError() }
+    }
+
+    /// Notes that the request goes to a host.
+    func visit(_ host: CanonicalHost) {
+        state.withLock { if !$0.hosts.contains(host) { $0.hosts.append(host) } }
+    }
+
+    /// Whether the request went to one of the hosts.
+    func hasVisited(_ hosts: [HostPattern]) -> Bool {
+        state.withLock { state in state.hosts.contains { host in hosts.contains { $0.matches(host) } } }
+    }
+
+    /// Marks the request as wiped; ``cancel()`` must follow, without a lock.
+    func mark() { wiped.store(true, ordering: .releasing) }
+
+    /// Cancels the work that is running.
+    func cancel() { state.withLock { $0.cancelWork }?() }
+
+    /// Stores cookies of the request's response, unless the request was wiped.
+    ///
+    /// - Throws: `CancellationError` when it was.
+    func storeCookies(_ store: () -> Void) throws { try flights.storeCookies(of: self, store) }
+
+    /// Runs work for the request and returns its value, unless the request is wiped before.
+    ///
+    /// Runs on the caller's actor at its end, and does not leave it between the last check and the return. Code of an actor that wipes
+    /// the request thus never gets the value afterwards.
+    ///
+    /// - Parameters:
+    ///   - work: The work; runs in its own task, which the end of the caller's task or a wipe cancels.
+    ///   - discard: Removes what a value left behind that the caller does not get.
+    /// - Returns: The value.
+    /// - Throws: `CancellationError` when the request was wiped; the work's errors.
+    nonisolated(nonsending) func run<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value, discard: (Value) -> Void = { _ in }
+    ) async throws -> Value {
+        try check()
+        let task = state.withLock { state in
+            let task = Task { try await work() }
+            state.cancelWork = { task.cancel() }
+            return task
+        }
+        // Wiped before the work could be found: cancel() had nothing to cancel.
+        if isWiped { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        state.withLock { $0.cancelWork = nil }
+        guard !isWiped else {
+            if case .success(let value) = result { discard(value) }
+            throw CancellationError()
+        }
+        return try result.get()
+    }
+}

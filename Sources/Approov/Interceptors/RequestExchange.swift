@@ -1,0 +1,17 @@
+public import FoundationNetworking
+
+/// One attempt to send a request, with its outcome, as an interceptor judges it.
+public struct RequestExchange: Sendable {
+    /// The request as the caller made it.
+    public let request: URLRequest
+    /// The request as the interceptors left it for the attempt, or for its last redirect; nil if no response arrived.
+    public let sent: URLRequest?
+    /// The response or the failure.
+    public let outcome: RequestOutcome
+    /// The number of times the request has been sent, starting with 1.
+    public let attempt: Int
+    /// How often this interceptor has had the request sent again.
+    public let ownRetries: Int
+    /// Whether a redirect led the attempt away from the origin (scheme, host and port) of the caller's request.
+    public let hasLeftOrigin: Bool
+}

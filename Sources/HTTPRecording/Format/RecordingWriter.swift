@@ -1,0 +1,106 @@
+import ApproovBase
+import Foundation
+import HTTPClient
+import Synchronization
+
+/// Writes the files of a recording, within its limits.
+final class RecordingWriter: Sendable {
+    private struct State {
+        var nextNumber: Int
+        var usedBytes = 0
+    }
+
+    private let folder: String
+    private let limits: RecordingLimits
+    private let state: Mutex<State>
+
+    /// Makes the folder, with mode 0700, unless it exists; a recording in it is continued.
+    ///
+    /// - Throws: `TransportError` with code `recordingFailed` when the folder cannot be made, or other users can write to it.
+    init(_ url: URL, _ limits: RecordingLimits) throws(TransportError) {
+        let path = url.path(percentEncoded: false)
+        folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        self.limits = limits
+        do throws(FileError) {
+            try PrivateFile.makeFolder(path: folder)
+        } catch {
+            throw Self.failure("the recording cannot begin", error)
+        }
+        if let flaw = PrivateFile.flaw(ofFolder: folder) { throw TransportError(.recordingFailed, flaw, isSafeToRepeat: true) }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        state = Mutex(State(nextNumber: (names.compactMap(RecordingName.number).max() ?? 0) + 1))
+    }
+
+    /// Takes the next number, in the order in which requests are sent.
+    ///
+    /// - Throws: `TransportError` with code `recordingFailed` when the folder is full.
+    func number() throws(TransportError) -> Int {
+        let number = state.withLock { state in
+            defer { state.nextNumber += 1 }
+            return state.nextNumber
+        }
+        let limit = min(limits.maximumExchanges, RecordingFolder.maximumExchanges)
+        guard number <= limit else {
+            throw TransportError(
+                .recordingFailed, "\(folder) has \(limit) exchanges, so nothing was sent: record into another folder", isSafeToRepeat: true)
+        }
+        return number
+    }
+
+    /// Takes room for bytes of a body.
+    ///
+    /// - Parameters:
+    ///   - count: How many bytes arrived.
+    ///   - held: How many of the body are held already.
+    /// - Throws: `TransportError` with code `recordingFailed` when there is no room.
+    func reserve(_ count: Int, after held: Int) throws(TransportError) {
+        guard count <= limits.maximumBodyBytes - held else {
+            throw Self.failure(
+                "the response was not recorded: its body has more than \(limits.maximumBodyBytes) bytes; raise maximumBodyBytes, or send "
+                    + "the request without recording")
+        }
+        let hasRoom = state.withLock { state in
+            guard count <= limits.maximumTotalBytes - state.usedBytes else { return false }
+            state.usedBytes += count
+            return true
+        }
+        guard hasRoom else {
+            throw Self.failure(
+                "the response was not recorded: the recording has \(limits.maximumTotalBytes) bytes; raise maximumTotalBytes")
+        }
+    }
+
+    /// Gives back the room of a body that is not recorded.
+    func release(_ count: Int) { state.withLock { $0.usedBytes -= count } }
+
+    /// Writes one exchange; its body first, so that no head names a body that is not there.
+    ///
+    /// - Throws: `TransportError` with code `recordingFailed`.
+    func write(_ exchange: RecordedExchange, body: [UInt8], number: Int) throws(TransportError) {
+        var exchange = exchange
+        let stem = RecordingName.stem(number: number, method: exchange.method, url: exchange.url)
+        do {
+            if !body.isEmpty {
+                exchange.bodyName = stem + RecordingName.bodySuffix
+                try create(stem + RecordingName.bodySuffix, body)
+            }
+            let head = try exchange.serialized()
+            guard head.count <= RecordedExchange.maximumBytes else {
+                throw FileError(.tooLarge, "URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
+            }
+            try create(stem + RecordingName.headSuffix, head)
+        } catch {
+            throw Self.failure("the exchange could not be recorded", error)
+        }
+    }
+
+    private func create(_ name: String, _ content: [UInt8]) throws(FileError) {
+        guard try PrivateFile(path: "\(folder)/\(name)").create(content) else {
+            throw FileError(.fileWriteFailed, "\(folder)/\(name) exists: another process records into this folder; give each its own")
+        }
+    }
+
+    private static func failure(_ message: String, _ cause: (any Error)? = nil) -> TransportError {
+        TransportError(.recordingFailed, message, cause: cause)
+    }
+}

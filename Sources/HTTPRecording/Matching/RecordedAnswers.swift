@@ -1,0 +1,58 @@
+import HTTPClient
+import HTTPTypes
+
+/// The exchanges of a recording, and which of them were used; a value.
+struct RecordedAnswers: Sendable {
+    private struct Key: Hashable {
+        let method: HTTPRequest.Method
+        /// Nil when requests of any origin match.
+        let origin: String?
+        let segments: Int
+        let items: Int
+    }
+
+    private struct Entry {
+        let url: RecordedURL
+        let name: String
+        let exchange: RecordedExchange
+        var isUsed = false
+    }
+
+    private let ignoresOrigin: Bool
+    private var entries: [Entry] = []
+    private var places: [Key: [Int]] = [:]
+
+    init(_ exchanges: [(name: String, exchange: RecordedExchange)], ignoresOrigin: Bool) {
+        self.ignoresOrigin = ignoresOrigin
+        for (name, exchange) in exchanges {
+            let url = RecordedURL(reference: exchange.url)
+            places[key(exchange.method, url), default: []].append(entries.count)
+            entries.append(Entry(url: url, name: name, exchange: exchange))
+        }
+    }
+
+    /// The next exchange that answers a request: the first unused one, else the last, which then answers again and again.
+    ///
+    /// - Parameters:
+    ///   - method: The request's method.
+    ///   - text: The request's URL.
+    ///   - digest: The digest of the request's body; nil to ignore bodies.
+    /// - Returns: The exchange with the name of its file; nil when no exchange answers the request.
+    mutating func next(_ method: HTTPRequest.Method, _ text: String, digest: String?) -> (name: String, exchange: RecordedExchange)? {
+        let url = RecordedURL(reference: text)
+        let matching = (places[key(method, url)] ?? []).filter { index in
+            guard entries[index].url.covers(url) else { return false }
+            guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
+            return digest == recorded
+        }
+        guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
+        entries[index].isUsed = true
+        return (entries[index].name, entries[index].exchange)
+    }
+
+    private func key(_ method: HTTPRequest.Method, _ url: RecordedURL) -> Key {
+        Key(
+            method: method, origin: ignoresOrigin ? nil : url.origin, segments: url.path.utf8.count { $0 == UInt8(ascii: "/") },
+            items: url.items.count)
+    }
+}

@@ -1,0 +1,70 @@
+import ApproovBase
+
+/// A URL in the parts that a recording redacts and compares.
+struct RecordedURL: Sendable, Hashable {
+    /// Scheme and authority, without user information; empty for a relative reference.
+    var origin: String
+    var path: String
+    /// The parts of the query between `&`; empty when there is no query.
+    var items: [String]
+
+    /// Splits an absolute URL or a relative reference (RFC 3986, section 4.1); drops user information and fragment.
+    init(reference: String) {
+        var rest = reference.prefix { $0 != "#" }
+        items = []
+        if let mark = rest.firstIndex(of: "?") {
+            let query = rest[rest.index(after: mark)...]
+            if !query.isEmpty { items = query.split(separator: "&", omittingEmptySubsequences: false).map(String.init) }
+            rest = rest[..<mark]
+        }
+        origin = ""
+        let begin = rest.hasPrefix("//") ? rest.startIndex : rest.firstRange(of: "://").map { rest.index(after: $0.lowerBound) }
+        if let begin {
+            let authorityBegin = rest.index(begin, offsetBy: 2)
+            let end = rest[authorityBegin...].firstIndex(of: "/") ?? rest.endIndex
+            let authority = rest[authorityBegin..<end]
+            let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+            origin = String(rest[..<authorityBegin] + host)
+            rest = rest[end...]
+        }
+        path = String(rest)
+    }
+
+    var text: String { origin + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&")) }
+
+    /// The name and the value of a query parameter; nil as the value without an equals sign.
+    static func parts(of item: String) -> (name: Substring, value: Substring?) {
+        guard let equals = item.firstIndex(of: "=") else { return (Substring(item), nil) }
+        return (item[..<equals], item[item.index(after: equals)...])
+    }
+
+    /// Whether this URL, of a recording, stands for a live one on any origin.
+    ///
+    /// The order of parameters with different names does not count.
+    func covers(_ live: RecordedURL) -> Bool {
+        guard items.count == live.items.count else { return false }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let others = live.path.split(separator: "/", omittingEmptySubsequences: false)
+        guard segments.count == others.count, zip(segments, others).allSatisfy(RedactedText.covers) else { return false }
+        return zip(Self.sorted(items), Self.sorted(live.items)).allSatisfy { recorded, live in
+            let (name, value) = Self.parts(of: recorded)
+            let (otherName, otherValue) = Self.parts(of: live)
+            switch (value, otherValue) {
+            case (let value?, let otherValue?): return name == otherName && RedactedText.covers(value, otherValue)
+            case (nil, nil): return RedactedText.covers(name, otherName)
+            default: return false
+            }
+        }
+    }
+
+    /// Parameters without a value come last, in their order, because their names may be redacted.
+    private static func sorted(_ items: [String]) -> [String] {
+        items.enumerated().sorted { first, second in
+            let (name, value) = parts(of: first.element)
+            let (otherName, otherValue) = parts(of: second.element)
+            if (value == nil) != (otherValue == nil) { return value != nil }
+            if value == nil || name == otherName { return first.offset < second.offset }
+            return name.utf8.lexicographicallyPrecedes(otherName.utf8)
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,54 @@
+/// What a recording keeps, and what it replaces by `REDACTED`, so that it can be committed.
+///
+/// The rules name what is kept, not what is secret. A header with an unknown name, such as one that carries a substituted secret, is
+/// therefore redacted.
+///
+/// - **Header fields**: the values of ``keptFields`` stay. Others become `REDACTED-` and six hexadecimal digits. Within one
+///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location` keeps its path.
+/// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
+///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
+///   therefore becomes `REDACTED` alone.
+/// - **Bodies**: in JSON and forms, the values whose name is secret. In every body, JSON Web Tokens, and the values that were redacted in
+///   the same exchange and have eight bytes or more.
+///
+/// A name is secret if it contains a word such as "password", "token", "secret" or "session", or is equal to a shorter one such as "pin",
+/// or to one of ``secretNames``. Letter case, `-` and `_` do not count.
+///
+/// Personal data without such a name stays, and so do secrets in another encoding and in paths without a pattern: read a recording before
+/// you publish it.
+public struct RecordingRedaction: Sendable, Hashable {
+    /// What happens to bodies.
+    public enum Bodies: Sendable, Hashable {
+        /// Secrets are redacted, as described above.
+        case redact
+        /// Bodies are recorded as they are: do not publish such a recording.
+        case keep
+    }
+
+    /// The default rules.
+    public static var standard: RecordingRedaction { RecordingRedaction() }
+
+    /// The names of header fields whose values are kept; letter case does not count.
+    ///
+    /// Credentials are redacted even if they are named here: Authorization, Proxy-Authorization, Cookie, Set-Cookie, Signature and
+    /// Signature-Input.
+    public var keptFields: Set<String> = [
+        "Accept", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Allow", "Cache-Control", "Content-Disposition",
+        "Content-Encoding", "Content-Language", "Content-Length", "Content-Range", "Content-Type", "Date", "ETag", "Expires", "If-Match",
+        "If-Modified-Since", "If-None-Match", "If-Unmodified-Since", "Last-Modified", "Location", "Range", "Retry-After", "Server",
+        "User-Agent", "Vary", "WWW-Authenticate",
+    ]
+    /// The names of query parameters whose values are kept; letter case counts.
+    public var keptQueryNames: Set<String> = ["count", "limit", "offset", "order", "page", "per_page", "sort"]
+    /// Further names of secret values in queries, forms and JSON; empty by default.
+    public var secretNames: Set<String> = []
+    /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
+    ///
+    /// Segments after those of the pattern are kept.
+    public var maskedPaths: [String] = []
+    /// What happens to bodies; redacted by default.
+    public var bodies = Bodies.redact
+
+    /// Makes the default rules.
+    public init() {}
+}

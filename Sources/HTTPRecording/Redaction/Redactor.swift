@@ -1,0 +1,138 @@
+import ApproovBase
+import Crypto
+import Foundation
+import HTTPClient
+import HTTPTypes
+
+/// Redacts the parts of exchanges by the rules of a ``RecordingRedaction``.
+struct Redactor: Sendable {
+    private static let credentials: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
+    ]
+
+    let rules: RecordingRedaction
+    private let keptFields: Set<String>
+    private let names: SecretNames
+    private let masks: [[Substring]]
+    private let key = SymmetricKey(size: .bits256)
+
+    init(_ rules: RecordingRedaction) {
+        self.rules = rules
+        keptFields = Set(rules.keptFields.map { $0.lowercased() }).subtracting(Self.credentials)
+        names = SecretNames(rules.secretNames)
+        masks = rules.maskedPaths.map { $0.split(separator: "/", omittingEmptySubsequences: false) }
+    }
+
+    /// Returns the URL, absolute or relative, without the secrets in its path and query, and without user information and fragment.
+    ///
+    /// - Parameters:
+    ///   - text: The URL.
+    ///   - secrets: Gets the values that were redacted.
+    /// - Returns: The URL for the recording.
+    func url(_ text: String, _ secrets: inout Set<String>) -> String {
+        var url = RecordedURL(reference: text)
+        url.path = path(url.path, &secrets)
+        url.items = url.items.map { item in
+            let (name, value) = RecordedURL.parts(of: item)
+            if rules.keptQueryNames.contains(String(name)) { return item }
+            let secret = value ?? name
+            guard !secret.isEmpty else { return item }
+            note(secret, &secrets)
+            // A parameter without `=` may be a secret by itself.
+            guard value != nil else { return RedactedText.hashed(name) }
+            return "\(name)=\(names.contains(name) ? RedactedText.plain : RedactedText.hashed(secret))"
+        }
+        return url.text
+    }
+
+    /// Returns the lines `Name: value` for the recording.
+    ///
+    /// - Parameters:
+    ///   - fields: The header fields.
+    ///   - isRequest: Whether they are a request's, of which every unknown one may be a credential.
+    ///   - secrets: Gets the values that were redacted.
+    /// - Returns: One line for each field, in their order.
+    func lines(_ fields: HTTPFields, isRequest: Bool, _ secrets: inout Set<String>) -> [String] {
+        fields.map { field in
+            let name = field.name.canonicalName
+            if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
+            if keptFields.contains(name) { return "\(field.name.rawName): \(field.value)" }
+            if isRequest || Self.credentials.contains(name) || names.contains(name) {
+                note(field.value, &secrets)
+                // A credential follows its scheme (RFC 9110, section 11.4), a cookie its name.
+                for part in field.value.split(separator: " ") { note(part, &secrets) }
+                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { note(part, &secrets) }
+            }
+            return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
+        }
+    }
+
+    /// Returns a body for the recording.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole body.
+    ///   - fields: The header fields that describe it.
+    ///   - secrets: The values that were redacted in this exchange.
+    /// - Returns: The body without secrets.
+    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or claims to be JSON and is not: its secrets
+    ///   cannot be found.
+    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>) throws(TransportError) -> [UInt8] {
+        guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
+        guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
+            throw Self.refusal("is compressed; send no Accept-Encoding of your own")
+        }
+        let type = fields.mediaType
+        var bytes = bytes
+        let isJSON = type == "application/json" || type.hasSuffix("+json") || type == "text/json"
+        if isJSON || Self.looksLikeJSON(bytes) {
+            do {
+                bytes = try JSONRedactor.redacted(bytes, names)
+            } catch {
+                guard !isJSON else { throw Self.refusal("is not the JSON that its Content-Type promises") }
+            }
+        } else if type == "application/x-www-form-urlencoded" {
+            bytes = form(bytes)
+        }
+        return ByteScrubber(secrets).scrubbed(bytes)
+    }
+
+    private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
+        let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
+    private func form(_ bytes: [UInt8]) -> [UInt8] {
+        let items = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
+            guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return Array(item) }
+            let name = String(decoding: item[..<equals], as: UTF8.self)
+            return names.contains(name.removingPercentEncoding ?? name) ? Array(item[...equals]) + RedactedText.plain.utf8 : Array(item)
+        }
+        return Array(items.joined(separator: [UInt8(ascii: "&")]))
+    }
+
+    private func path(_ path: String, _ secrets: inout Set<String>) -> String {
+        guard !masks.isEmpty else { return path }
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        for mask in masks where mask.count <= segments.count {
+            guard zip(mask, segments).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
+            for (index, part) in mask.enumerated() where part == "*" {
+                note(segments[index], &secrets)
+                segments[index] = RedactedText.plain
+            }
+        }
+        return segments.joined(separator: "/")
+    }
+
+    private func note(_ secret: some StringProtocol, _ secrets: inout Set<String>) {
+        guard secret.utf8.count >= ByteScrubber.minimumLength else { return }
+        secrets.insert(String(secret))
+        if let decoded = secret.removingPercentEncoding, decoded.utf8.count >= ByteScrubber.minimumLength { secrets.insert(decoded) }
+    }
+
+    private static func refusal(_ reason: String) -> TransportError {
+        TransportError(
+            .recordingFailed,
+            "the response was not recorded, because its body \(reason), so secrets in it cannot be redacted; to record such bodies as they"
+                + " are, set the redaction's bodies to .keep")
+    }
+}

@@ -1,0 +1,22 @@
+/// Decides by its name whether a value is secret.
+struct SecretNames: Sendable {
+    private static let words = [
+        "apikey", "accesskey", "assertion", "authorization", "cookie", "credential", "passphrase", "passwd", "password", "privatekey",
+        "secret", "session", "signature", "token", "verifier",
+    ]
+    private static let names: Set<String> = [
+        "auth", "cvc", "cvv", "devicecode", "jwt", "key", "otp", "pass", "pin", "pwd", "sig", "sid", "usercode",
+    ]
+    private let further: Set<String>
+
+    init(_ further: Set<String> = []) { self.further = Set(further.map(Self.folded)) }
+
+    func contains(_ name: some StringProtocol) -> Bool {
+        let name = Self.folded(name)
+        return Self.names.contains(name) || further.contains(name) || Self.words.contains { name.contains($0) }
+    }
+
+    private static func folded(_ name: some StringProtocol) -> String {
+        name.lowercased().filter { $0 != "-" && $0 != "_" }
+    }
+}

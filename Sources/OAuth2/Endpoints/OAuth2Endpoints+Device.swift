@@ -1,0 +1,88 @@
+internal import ApproovBase
+internal import Foundation
+
+extension OAuth2Endpoints {
+    /// The longest life of a device code that counts, in seconds.
+    private static let longestDeviceLifetime: Int64 = 3_600
+    /// The longest pause between two questions.
+    private static let longestInterval: Duration = .seconds(300)
+
+    /// Asks for a device code, for an app that has no browser (RFC 8628, section 3.1).
+    ///
+    /// Show the user the page and the code, then call ``token(for:)``.
+    /// - Parameter scope: The scope to ask for; nil for that of the server.
+    /// - Returns: What to show to the user.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no endpoint for it or the scope is malformed; the errors
+    ///   of ``issue(_:)``.
+    public func authorizeDevice(scope: String? = nil) async throws -> DeviceAuthorization {
+        guard let url = client.server.deviceAuthorizationURL else {
+            throw OAuth2Error(.configurationError, "the server has no device authorization endpoint; give OAuth2Server its URL")
+        }
+        let members = try await caller.post(url, try withScope(scope ?? client.server.scope, []))
+        func text(_ name: String, limit: Int) throws -> String {
+            guard case .string(let text)? = members[name], OAuth2Text.isVisible(text, limit: limit) else {
+                throw TokenResponse.malformed("its \(name) is missing or malformed")
+            }
+            return text
+        }
+        func page(_ name: String) throws -> URL {
+            guard let url = URL(string: try text(name, limit: 2_048)), ["http", "https"].contains(url.scheme?.lowercased()),
+                url.host() != nil
+            else { throw TokenResponse.malformed("its \(name) is not a web page") }
+            return url
+        }
+        guard case .integer(let lifetime)? = members["expires_in"], lifetime > 0 else {
+            throw TokenResponse.malformed("its expires_in is missing or not positive")
+        }
+        let interval: Duration
+        switch members["interval"] {
+        case nil, .null?: interval = .seconds(5)
+        case .integer(let seconds)? where seconds >= 0: interval = min(.seconds(max(1, seconds)), Self.longestInterval)
+        default: throw TokenResponse.malformed("its interval is not a whole number of seconds")
+        }
+        let life = Duration.seconds(min(lifetime, Self.longestDeviceLifetime))
+        return DeviceAuthorization(
+            deviceCode: try text("device_code", limit: 4_096), userCode: try text("user_code", limit: 256),
+            verificationURI: try page("verification_uri"),
+            verificationURIComplete: [nil, .null].contains(members["verification_uri_complete"])
+                ? nil : try page("verification_uri_complete"),
+            lifetime: life, interval: interval, deadline: clock.uptime + life)
+    }
+
+    /// Asks until the user has answered (RFC 8628, section 3.5).
+    ///
+    /// It waits at least the interval between two questions, five seconds longer after each `slow_down`, and twice as long after a question
+    /// that did not reach the server.
+    /// - Parameter authorization: The answer of ``authorizeDevice(scope:)``.
+    /// - Returns: The token.
+    /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user refused, with code `timedOut` when the codes expired, and the
+    ///   errors of ``issue(_:)``; `CancellationError`.
+    public func token(for authorization: DeviceAuthorization) async throws -> BearerToken {
+        var interval = authorization.interval
+        while true {
+            guard clock.uptime + interval < authorization.deadline else { throw Self.deviceExpired(nil) }
+            try await clock.sleep(for: interval)
+            do {
+                return try await issue(DeviceCodeGrant(authorization))
+            } catch let error as OAuth2Error where error.code == .requestRefused {
+                switch error.serverError {
+                case .authorizationPending: continue
+                case .slowDown: interval += .seconds(5)
+                case .expiredToken: throw Self.deviceExpired(error)
+                case .accessDenied:
+                    throw OAuth2Error(
+                        .authorizationRefused, "the user refused to authorize the app", serverError: .accessDenied, status: error.status)
+                default: throw error
+                }
+            } catch let error as OAuth2Error where error.code == .networkingError {
+                interval = min(interval * 2, Self.longestInterval)
+            }
+        }
+    }
+
+    private static func deviceExpired(_ cause: OAuth2Error?) -> OAuth2Error {
+        OAuth2Error(
+            .timedOut, "the user did not authorize the app before the code expired; ask for a new code", serverError: cause?.serverError,
+            status: cause?.status)
+    }
+}

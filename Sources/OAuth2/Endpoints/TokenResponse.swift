@@ -1,0 +1,49 @@
+internal import ApproovBase
+internal import Foundation
+
+/// Reads a successful answer of the token endpoint (RFC 6749, section 5.1).
+enum TokenResponse {
+    /// Returns the token of an answer.
+    ///
+    /// - Parameters:
+    ///   - members: The members of the JSON object.
+    ///   - requestedScope: The scope that was asked for; it counts when the answer has none.
+    ///   - now: The time.
+    /// - Returns: The token.
+    /// - Throws: ``OAuth2Error`` with code `responseMalformed`.
+    static func token(in members: [String: JSONValue], requestedScope: String?, now: Date) throws -> BearerToken {
+        guard let access = try text("access_token", in: members) else { throw malformed("it has no access_token") }
+        guard let type = try text("token_type", in: members) else { throw malformed("it has no token_type") }
+        guard type.lowercased() == "bearer" else {
+            throw malformed("its token_type is not Bearer; this package applies no other type")
+        }
+        let scope = try text("scope", in: members) ?? requestedScope
+        let lifetime = try lifetime(members["expires_in"])
+        return try BearerToken(
+            accessToken: access, refreshToken: try text("refresh_token", in: members), issuedAt: now,
+            expiresAt: now.addingTimeInterval(lifetime), scope: scope)
+    }
+
+    /// The life in seconds: an hour if the server does not tell, so that no token lives without limit.
+    private static func lifetime(_ value: JSONValue?) throws -> TimeInterval {
+        switch value {
+        case nil, .null?: return BearerToken.defaultLifetime
+        case .integer(let seconds)?:
+            guard seconds > 0 else { throw malformed("its expires_in is not positive") }
+            return min(TimeInterval(seconds), BearerToken.longestLifetime)
+        default: throw malformed("its expires_in is not a whole number of seconds")
+        }
+    }
+
+    private static func text(_ name: String, in members: [String: JSONValue]) throws -> String? {
+        switch members[name] {
+        case nil, .null?: return nil
+        case .string(let text)?: return text
+        default: throw malformed("its \(name) is not a string")
+        }
+    }
+
+    static func malformed(_ flaw: String) -> OAuth2Error {
+        OAuth2Error(.responseMalformed, "the token endpoint's response cannot be used: \(flaw)", serverError: nil, status: 200)
+    }
+}

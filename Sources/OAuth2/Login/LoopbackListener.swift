@@ -1,0 +1,162 @@
+internal import ApproovBase
+internal import Glibc
+
+/// Bounds of a listener for redirects.
+struct LoopbackLimits: Sendable {
+    /// The most bytes of a request's head.
+    var maximumRequestBytes = 8_192
+    /// How long one connection may take.
+    var connectionTimeout: Duration = .seconds(5)
+    /// The most connections at a time; further ones wait in the system's queue.
+    var maximumConnections = 16
+}
+
+/// An event that ends a wait for sockets, from another thread.
+final class StopSignal: Sendable {
+    /// Becomes readable with the event.
+    let descriptor: Int32
+    private let end: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
+            throw OAuth2Error(.configurationError, "the system has no descriptor left; raise the limit of open files")
+        }
+        (descriptor, end) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(descriptor)
+        close(end)
+    }
+
+    func send() {
+        var one: UInt8 = 1
+        _ = Glibc.send(end, &one, 1, Int32(MSG_NOSIGNAL))
+    }
+}
+
+/// A socket on 127.0.0.1 that answers browsers until one brings what is expected.
+final class LoopbackListener: Sendable {
+    /// A browser's connection.
+    private struct Connection {
+        let descriptor: Int32
+        let deadline: ContinuousClock.Instant
+        var head: [UInt8] = []
+    }
+
+    let port: UInt16
+    private let descriptor: Int32
+    private let path: String
+    private let limits: LoopbackLimits
+
+    /// Listens on a free port.
+    ///
+    /// - Parameters:
+    ///   - path: The path that is accepted.
+    ///   - limits: The bounds.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when the system refuses.
+    init(path: String, limits: LoopbackLimits) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                descriptor >= 0 && bind(descriptor, address, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        guard isListening else {
+            let reason = String(cString: strerror(errno))
+            if descriptor >= 0 { close(descriptor) }
+            throw OAuth2Error(.configurationError, "the system offers no port on 127.0.0.1: \(reason)")
+        }
+        self.descriptor = descriptor
+        self.path = path
+        self.limits = limits
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Answers connections until a request is accepted or refused for good.
+    ///
+    /// - Parameters:
+    ///   - stop: Ends the wait.
+    ///   - judge: Judges the query of a request for the path. Its error ends the wait, unless its code is `redirectRefused`.
+    /// - Returns: What `judge` returned or threw; nil if the wait was ended, or the system's sockets fail.
+    func serve<Value>(until stop: StopSignal, _ judge: (String) throws -> Value) -> Result<Value, any Error>? {
+        var connections: [Connection] = []
+        defer { for connection in connections { close(connection.descriptor) } }
+        while true {
+            var polled = [
+                pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
+                // A negative descriptor is not polled: with all places taken, further connections wait.
+                pollfd(fd: connections.count < limits.maximumConnections ? descriptor : -1, events: Int16(POLLIN), revents: 0),
+            ]
+            polled += connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+            let wait = connections.map(\.deadline).min().map { max(.zero, $0 - .now) }
+            let milliseconds = wait.map { Int32($0.components.seconds * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000) + 1 }
+            guard poll(&polled, nfds_t(polled.count), milliseconds ?? -1) >= 0 || errno == EINTR else { return nil }
+            guard polled[0].revents == 0 else { return nil }
+            var open: [Connection] = []
+            var result: Result<Value, any Error>?
+            for (index, var connection) in connections.enumerated() {
+                let answer = result == nil ? step(&connection, isReady: polled[index + 2].revents != 0, judge, &result) : .closed
+                if answer == .waiting { open.append(connection) } else { close(connection.descriptor) }
+            }
+            connections = open
+            if let result { return result }
+            if polled[1].revents != 0, let accepted = accept() { connections.append(accepted) }
+        }
+    }
+
+    private func accept() -> Connection? {
+        let accepted = Glibc.accept(descriptor, nil, nil)
+        guard accepted >= 0 else { return nil }
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+        return Connection(descriptor: accepted, deadline: .now + limits.connectionTimeout)
+    }
+
+    private enum Progress { case waiting, closed }
+
+    private func step<Value>(
+        _ connection: inout Connection, isReady: Bool, _ judge: (String) throws -> Value, _ result: inout Result<Value, any Error>?
+    ) -> Progress {
+        guard isReady else { return connection.deadline > .now ? .waiting : .closed }
+        var buffer = [UInt8](repeating: 0, count: 2_048)
+        let count = recv(connection.descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) ? .waiting : .closed }
+        connection.head += buffer[..<count]
+        guard let end = LoopbackHead.end(of: connection.head) else {
+            guard connection.head.count < limits.maximumRequestBytes else {
+                LoopbackAnswer.tooLarge.send(to: connection.descriptor)
+                return .closed
+            }
+            return .waiting
+        }
+        guard end <= limits.maximumRequestBytes else {
+            LoopbackAnswer.tooLarge.send(to: connection.descriptor)
+            return .closed
+        }
+        switch LoopbackHead.query(of: connection.head[..<end], path: path, host: "127.0.0.1:\(port)") {
+        case .failure(let answer): answer.send(to: connection.descriptor)
+        case .success(let query):
+            do {
+                let value = try judge(query)
+                LoopbackAnswer.accepted.send(to: connection.descriptor)
+                result = .success(value)
+            } catch let error as OAuth2Error where error.code == .redirectRefused {
+                // Another page may have sent it: the user's own redirect can still come.
+                LoopbackAnswer.refused.send(to: connection.descriptor)
+            } catch {
+                LoopbackAnswer.notAuthorized.send(to: connection.descriptor)
+                result = .failure(error)
+            }
+        }
+        return .closed
+    }
+}

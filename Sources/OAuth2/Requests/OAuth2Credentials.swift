@@ -1,0 +1,215 @@
+public import Approov
+internal import ApproovBase
+internal import Synchronization
+
+/// The tokens of one client and one authorization: valid ones for requests, renewed when they expire or are refused.
+///
+/// However many requests need a new token, it is renewed once, also across processes that share the store: a refresh token that the server
+/// takes once is used once. A new token is stored before any request carries it. Only the server's `invalid_grant` removes a token.
+///
+/// ```swift
+/// let credentials = try OAuth2Credentials(endpoints: endpoints, store: FileTokenStore(directory: tokens, key: .file(keyFile)))
+/// try await credentials.logIn(endpoints.issue(redirect.grant(for: request)))
+/// ```
+///
+/// Make one object for each client, authorization and account, and keep it.
+public final class OAuth2Credentials: CredentialSource {
+    /// Asks the authorization server.
+    public let endpoints: OAuth2Endpoints
+    /// Whether requests act for a user or for the app.
+    public let authorization: Authorization
+    /// The name of the token in the store.
+    public let key: TokenKey
+    private let store: any TokenStore
+    private let strategy: any RefreshStrategy
+    private let clientGrant: any TokenGrant
+    private let state = Mutex(RenewalState())
+
+    /// Makes the credentials; asks nothing yet.
+    ///
+    /// - Parameters:
+    ///   - endpoints: Asks the authorization server.
+    ///   - authorization: Whether requests act for a user or for the app.
+    ///   - store: Keeps the token.
+    ///   - account: The app's own name for the user's account, if it has several.
+    ///   - refresh: The way to renew a token.
+    ///   - clientGrant: The grant that provides a token to the app itself when there is none.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
+    public init(
+        endpoints: OAuth2Endpoints, authorization: Authorization = Authorization(level: .user), store: any TokenStore, account: String = "",
+        refresh: any RefreshStrategy = RefreshTokenStrategy(), clientGrant: any TokenGrant = ClientCredentialsGrant()
+    ) throws {
+        if authorization.type == .basic {
+            guard authorization.level == .client, endpoints.client.secret != nil else {
+                throw OAuth2Error(
+                    .configurationError, "Basic authorization needs the level client and a client with a secret; use Bearer for users")
+            }
+        }
+        self.endpoints = endpoints
+        self.authorization = authorization
+        self.store = store
+        strategy = refresh
+        self.clientGrant = clientGrant
+        key = TokenKey(client: endpoints.client, authorization: authorization, account: account)
+    }
+
+    /// Stores the token of a user who has just logged in, in the place of an earlier user's.
+    ///
+    /// - Parameter token: The token that a grant issued.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    public func logIn(_ token: BearerToken) async throws {
+        state.withLock { $0.forget() }
+        try await store.store(token, for: key)
+    }
+
+    /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
+    ///
+    /// A renewal that is under way is discarded when it ends. A server that cannot be reached does not keep the token in the store.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed.
+    public func logOut() async throws {
+        let token = try? await store.token(for: key)
+        state.withLock { $0.forget() }
+        try await store.remove(for: key)
+        if let token { try? await endpoints.revoke(token) }
+    }
+
+    /// Returns a valid token, renewed if necessary.
+    ///
+    /// - Returns: The token.
+    /// - Throws: ``OAuth2Error`` with code `loginRequired` when only a log-in helps; the errors of the store, of the strategy and of the
+    ///   server; `CancellationError`.
+    public func token() async throws -> BearerToken {
+        let stored = try await store.token(for: key)
+        if let stored, !stored.isExpired(at: endpoints.clock.date) {
+            state.withLock { $0.note(stored) }
+            return stored
+        }
+        if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
+        return try await renewed(stored, refused: nil)
+    }
+
+    /// Returns the credential for a request.
+    ///
+    /// - Returns: The credential.
+    /// - Throws: The errors of ``token()``.
+    public func credential() async throws -> Credential {
+        if let header = endpoints.client.basicHeader, authorization.type == .basic { return try Credential(headerValue: header) }
+        return try await Credential.bearer(token().accessToken)
+    }
+
+    /// Renews the token that a server refused.
+    ///
+    /// - Parameter refused: The credential that the server refused.
+    /// - Returns: The new credential; nil for Basic authorization.
+    /// - Throws: The errors of ``token()``.
+    public func renew(after refused: Credential) async throws -> Credential? {
+        guard authorization.type == .bearer, let stored = try await store.token(for: key) else { return nil }
+        guard stored.header == refused.headerValue else { return try Credential.bearer(stored.accessToken) }
+        let token = try await renewed(stored, refused: stored.accessToken)
+        return token.accessToken == stored.accessToken ? nil : try Credential.bearer(token.accessToken)
+    }
+
+    /// Whether a request that carried a header may be sent again: only while its user is still logged in.
+    func isCurrentUser(ofHeader header: String) async -> Bool {
+        guard authorization.type == .bearer else { return true }
+        let login = state.withLock { $0.loginID(of: String(header.dropFirst("Bearer ".count))) }
+        guard let login, let stored = try? await store.token(for: key) else { return false }
+        return stored.loginID == login
+    }
+
+    // MARK: Renewal
+
+    private func renewed(_ stored: BearerToken?, refused: String?) async throws -> BearerToken {
+        let login = stored?.loginID ?? ""
+        let flight = state.withLock { state in
+            state.flight(for: login) { number in
+                // Detached: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that was sent
+                // must not be lost.
+                Task.detached { [self] in
+                    defer { self.state.withLock { $0.landed(number, for: login) } }
+                    return try await renewInTurn(login: stored?.loginID, refused: refused)
+                }
+            }
+        }
+        let token = try await Self.value(of: flight.task)
+        state.withLock { $0.note(token) }
+        return token
+    }
+
+    /// Waits for a renewal, until the caller's task is cancelled.
+    private static func value(of task: Task<BearerToken, any Error>) async throws -> BearerToken {
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        Task {
+            _ = await task.result
+            end.finish()
+        }
+        for await _ in ended {}
+        try Task.checkCancellation()
+        return try await task.value
+    }
+
+    /// Renews the token, unless another process has done so while this one waited for its turn.
+    private func renewInTurn(login: String?, refused: String?) async throws -> BearerToken {
+        try await store.withExclusiveAccess(for: key) { [self] in
+            let stored = try await store.token(for: key)
+            if let login {
+                guard let stored, stored.loginID == login else { throw Self.userChanged }
+            }
+            if let stored, !stored.isExpired(at: endpoints.clock.date), stored.accessToken != refused { return stored }
+            if let stored, let unsaved = state.withLock({ $0.unsaved }), unsaved.predecessor == stored {
+                try await save(unsaved.token, over: stored)
+                if !unsaved.token.isExpired(at: endpoints.clock.date) { return unsaved.token }
+                return try await renewal(of: unsaved.token)
+            }
+            return try await renewal(of: stored)
+        }
+    }
+
+    private func renewal(of stored: BearerToken?) async throws -> BearerToken {
+        guard let stored else {
+            let issued = try await endpoints.issue(clientGrant)
+            try await store.store(issued, for: key)
+            return issued
+        }
+        do {
+            if stored.refreshToken != nil || !(strategy is RefreshTokenStrategy) {
+                let token = try await strategy.refresh(stored, at: endpoints).succeeding(stored)
+                try await save(token, over: stored)
+                return token
+            }
+        } catch let error as OAuth2Error where error.serverError == .invalidGrant && error.code == .requestRefused {
+            // The server has ended this log-in. No other answer removes a token.
+            _ = try await store.replace(stored, with: nil, for: key)
+            guard authorization.level == .client else {
+                throw OAuth2Error(
+                    .loginRequired, "the server does not renew the token any more; log in again", serverError: .invalidGrant,
+                    status: error.status)
+            }
+            return try await renewal(of: nil)
+        }
+        guard authorization.level == .client else {
+            throw OAuth2Error(.loginRequired, "the token has expired or was refused, and has no refresh token; log in again")
+        }
+        let issued = try await endpoints.issue(clientGrant).succeeding(stored)
+        try await save(issued, over: stored)
+        return issued
+    }
+
+    /// Stores a new token before any request carries it.
+    private func save(_ token: BearerToken, over stored: BearerToken) async throws {
+        state.withLock { $0.unsaved = .init(predecessor: stored, token: token) }
+        let isSaved = try await store.replace(stored, with: token, for: key)
+        // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
+        // predecessor.
+        state.withLock { $0.unsaved = nil }
+        guard isSaved else {
+            // The user logged out or another one logged in meanwhile: nothing may remain of this token.
+            try? await endpoints.revoke(token)
+            throw Self.userChanged
+        }
+    }
+
+    private static let notLoggedIn = OAuth2Error(.loginRequired, "no user is logged in; log in first")
+    private static let userChanged = OAuth2Error(
+        .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
+}

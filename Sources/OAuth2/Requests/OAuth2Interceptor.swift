@@ -1,0 +1,88 @@
+public import Approov
+internal import ApproovBase
+public import CertificatePinning
+public import FoundationNetworking
+
+/// Authorizes the requests to some hosts with an OAuth 2 token (RFC 6750).
+///
+/// A valid token is applied; an expired one is renewed once for all requests that wait; a token that a server refuses with 401 is renewed
+/// once, and each refused request is sent again once. `AuthenticatedRequests` (module `Approov`) lists the requests that are never sent again.
+///
+/// ```swift
+/// let session = try ApproovSession(
+///     service: service,
+///     interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.example.com")])],
+///     bindHeader: "Authorization")
+/// ```
+public final class OAuth2Interceptor: RequestInterceptor {
+    /// The tokens.
+    public let credentials: OAuth2Credentials
+    private let requests: AuthenticatedRequests
+
+    /// Makes the interceptor.
+    ///
+    /// - Parameters:
+    ///   - credentials: The tokens.
+    ///   - hosts: The hosts that may see the tokens; no other host gets one, and they get one over https only.
+    ///   - renewsOn: Whether a response refuses the token; must not block.
+    /// - Throws: `ApproovError` with code `initializationError` when no host is named.
+    public init(
+        _ credentials: OAuth2Credentials, hosts: [HostPattern],
+        renewsOn: @escaping @Sendable (HTTPURLResponse) -> Bool = { $0.statusCode == 401 }
+    ) throws {
+        self.credentials = credentials
+        requests = try AuthenticatedRequests(
+            source: credentials, hosts: hosts, renewsOn: renewsOn, longestRenewal: .seconds(120), clock: credentials.endpoints.clock)
+    }
+
+    /// Makes the interceptor and its credentials.
+    ///
+    /// - Parameters:
+    ///   - client: The client.
+    ///   - authorization: Whether requests act for a user or for the app.
+    ///   - store: Keeps the token.
+    ///   - hosts: The hosts that may see the tokens.
+    ///   - refresh: The way to renew a token.
+    ///   - service: The source of pins and attestation tokens for the authorization server.
+    ///   - trustManager: The trust rules for the authorization server.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` as ``OAuth2Credentials`` does; `ApproovError` with code `initializationError`
+    ///   or `configurationError`.
+    public convenience init(
+        client: OAuth2Client, authorization: Authorization = Authorization(level: .user), store: any TokenStore, hosts: [HostPattern],
+        refresh: any RefreshStrategy = RefreshTokenStrategy(), service: ApproovService? = nil,
+        trustManager: ApproovTrustManager = ApproovTrustManager()
+    ) throws {
+        let endpoints = try OAuth2Endpoints(client: client, service: service, trustManager: trustManager)
+        try self.init(
+            OAuth2Credentials(endpoints: endpoints, authorization: authorization, store: store, refresh: refresh), hosts: hosts)
+    }
+
+    /// Returns the request with a valid token if its host is named and it has no Authorization header.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The request to send.
+    /// - Throws: `ApproovError` with code `credentialMissing` when the user must log in, with code `networkingError` when the authorization
+    ///   server could not be reached, and with code `credentialRefused` for plain http; other errors of ``OAuth2Credentials/token()``.
+    public func adapt(_ request: URLRequest) async throws -> URLRequest {
+        do {
+            return try await requests.adapt(request)
+        } catch let error as OAuth2Error where error.code == .loginRequired || error.code == .tokenDamaged {
+            throw ApproovError(.credentialMissing, "no user is logged in, so the request was not sent", cause: error)
+        } catch let error as OAuth2Error where error.code == .networkingError {
+            throw ApproovError(.networkingError, "no valid token was obtained, so the request was not sent", cause: error)
+        }
+    }
+
+    /// Renews a refused token, and decides whether to send the request again.
+    ///
+    /// - Parameter exchange: The request, as it was sent, with its outcome.
+    /// - Returns: The decision; a request of a user who is logged out is not sent again for the next user.
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+        guard let header = exchange.sent?.value(forHTTPHeaderField: "Authorization"), await credentials.isCurrentUser(ofHeader: header)
+        else { return .doNotRetry }
+        let decision = await requests.retry(exchange)
+        // Asked again, because the renewal took its time.
+        guard decision != .doNotRetry, await credentials.isCurrentUser(ofHeader: header) else { return .doNotRetry }
+        return decision
+    }
+}

@@ -1,0 +1,103 @@
+internal import ApproovBase
+internal import Crypto
+internal import CryptoExtras
+public import Foundation
+
+/// A token file of Conduit's `OAuth2TokenFileStore`, encrypted with its AES-256-CBC cipher, to be moved into a store of this module.
+///
+/// That format has no authentication: a program that can write the file can choose the token. Move each file once, and do not keep it.
+public struct ConduitTokenFile: Sendable {
+    private static let maximumBytes = 64 * 1_024
+    private static let rounds = 45_000
+
+    private let file: URL
+    private let passphrase: String
+    private let salt: String
+
+    /// Names a file and the secrets of Conduit's cipher.
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - passphrase: The passphrase of `OAuth2TokenAES256CBCCipher`.
+    ///   - salt: Its salt.
+    public init(_ file: URL, passphrase: String, salt: String) {
+        self.file = file
+        self.passphrase = passphrase
+        self.salt = salt
+    }
+
+    /// Decrypts the token; the file stays.
+    ///
+    /// A file that is not encrypted is refused, although Conduit would read it.
+    /// - Returns: The token; nil if there is no file.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the file is unsafe, and with code `tokenDamaged` when it does not decrypt to a
+    ///   token.
+    public func token() throws -> BearerToken? {
+        let content: [UInt8]?
+        do {
+            content = try PrivateFile(file).read(upTo: Self.maximumBytes)
+        } catch {
+            throw OAuth2Error(.storeFailed, "Conduit's token file cannot be read", cause: error)
+        }
+        guard let content else { return nil }
+        guard let plain = try? decrypted(content), let token = Self.token(in: plain) else {
+            throw OAuth2Error(
+                .tokenDamaged,
+                "\(file.path(percentEncoded: false)) does not decrypt to a token; check passphrase and salt, or let the user log in again")
+        }
+        return token
+    }
+
+    /// Copies the token into a store, reads it back, and removes the file.
+    ///
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - key: What the token belongs to. A token that the store has already stays.
+    /// - Returns: Whether a token was copied.
+    /// - Throws: ``OAuth2Error`` of ``token()`` or of the store; the file is then still there.
+    @discardableResult
+    public func move(to store: some TokenStore, for key: TokenKey) async throws -> Bool {
+        guard let token = try token() else { return false }
+        let path = file.path(percentEncoded: false)
+        return try await store.withExclusiveAccess(for: key) {
+            let isNew = try await store.token(for: key) == nil
+            if isNew {
+                try await store.store(token, for: key)
+                guard try await store.token(for: key) == token else {
+                    throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
+                }
+            }
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed: \(String(cString: strerror(errno))); remove it")
+            }
+            return isNew
+        }
+    }
+
+    private func decrypted(_ content: [UInt8]) throws -> [UInt8] {
+        guard content.count >= 32, content.count % 16 == 0 else { throw CryptoKitError.incorrectParameterSize }
+        let key = try KDF.Insecure.PBKDF2.deriveKey(
+            from: Array(passphrase.utf8), salt: Array(salt.utf8), using: .insecureSHA1, outputByteCount: 32,
+            unsafeUncheckedRounds: Self.rounds)
+        return Array(try AES._CBC.decrypt(content.dropFirst(16), using: key, iv: AES._CBC.IV(ivBytes: content.prefix(16))))
+    }
+
+    /// Reads what `JSONEncoder` wrote: the expiry counts from 2001.
+    private static func token(in plain: [UInt8]) -> BearerToken? {
+        guard case .object(let members)? = try? JSONValue(parsing: plain, limit: maximumBytes),
+            case .string(let access)? = members["accessToken"]
+        else { return nil }
+        let expiry: TimeInterval
+        switch members["expiration"] {
+        case .integer(let seconds)?: expiry = TimeInterval(seconds)
+        case .real(let seconds)? where seconds.isFinite: expiry = seconds
+        default: return nil
+        }
+        var refresh: String?
+        if case .string(let text)? = members["refreshToken"] { refresh = text }
+        // Conduit writes the distant future for tokens without expires_in; here they are renewed at once.
+        let date = Date(timeIntervalSinceReferenceDate: expiry)
+        let isBounded = date.timeIntervalSinceNow < BearerToken.longestLifetime
+        return try? BearerToken(accessToken: access, refreshToken: refresh, expiresAt: isBounded ? date : .distantPast)
+    }
+}

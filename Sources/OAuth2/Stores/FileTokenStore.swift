@@ -1,0 +1,215 @@
+internal import ApproovBase
+internal import Crypto
+public import Foundation
+internal import Synchronization
+
+/// Keeps tokens in encrypted files, for several processes of one user.
+///
+/// Each token is one file of mode 0600, sealed with ChaCha20-Poly1305 and replaced as a whole: after a crash the earlier or the new token is
+/// there. The store refuses a folder that other users can write to, and files that are links, belong to another user or are open to others.
+///
+/// A damaged file is set aside, with `.damaged` added to its name, and reported as ``OAuth2Error`` with code `tokenDamaged`; the user then
+/// logs in again. A file is never read without its key.
+public final class FileTokenStore: TokenStore {
+    /// What was read last from a file, for as long as the file stays the same.
+    private struct Known {
+        let status: FileStatus
+        let token: BearerToken
+    }
+
+    private static let maximumKnown = 64
+    /// How long one process waits for the log-in or refresh of another one.
+    private static let longestWait: Duration = .seconds(90)
+
+    private let folder: String
+    private let wrappingKey: WrappingKey
+    private let format = Mutex<FileTokenFormat?>(nil)
+    private let known = Mutex<[TokenKey: Known]>([:])
+    private let turns = Turns<TokenKey>()
+
+    /// Names the folder and the key; reads nothing yet.
+    ///
+    /// - Parameters:
+    ///   - directory: The folder; it is made with mode 0700 when the first token is stored.
+    ///   - key: The key that seals the files.
+    public init(directory: URL, key: WrappingKey) {
+        let path = directory.path(percentEncoded: false)
+        folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        wrappingKey = key
+    }
+
+    /// Returns the token of a key.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Returns: The token; nil if there is none.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the file is unsafe or cannot be read, with code `wrongKey` when it was sealed
+    ///   with another key, and with code `tokenDamaged` when it was set aside.
+    public func token(for key: TokenKey) async throws -> BearerToken? { try read(key) }
+
+    /// Puts a token in the place of the key's earlier one.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`; the earlier token is then still there.
+    public func store(_ token: BearerToken, for key: TokenKey) async throws { try write(token, for: key) }
+
+    /// Removes the token of a key.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    public func remove(for key: TokenKey) async throws {
+        guard FileStatus(folder) != nil else { return }
+        try withFileLock(key) { try self.delete(key) }
+    }
+
+    /// Replaces the token of a key, unless another one has taken its place.
+    ///
+    /// - Parameters:
+    ///   - expected: The token that must still be there.
+    ///   - token: The token to store; nil to remove the expected one.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the expected token was there and was replaced.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        try makeFolder()
+        return try withFileLock(key) {
+            guard try self.readLocked(key) == expected else { return false }
+            if let token { try self.put(token, for: key) } else { try self.delete(key) }
+            return true
+        }
+    }
+
+    /// Runs `body` while no other task or process runs one for the same key.
+    ///
+    /// - Parameters:
+    ///   - key: What the token belongs to.
+    ///   - body: The work.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end within 90 s;
+    ///   `CancellationError`.
+    public func withExclusiveAccess<Value: Sendable>(
+        for key: TokenKey, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try makeFolder()
+        let lock = FileLock(path: path(key) + ".turn", timeout: Self.longestWait)
+        // First the tasks of this process among themselves, so that only one of them asks the system again and again.
+        return try await turns.take(key) {
+            do {
+                return try await lock.withLockHeld(body)
+            } catch let error as FileLock.Failure {
+                throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+            }
+        }
+    }
+
+    // MARK: Files, without waiting for other tasks
+
+    /// Returns the token of a key; the same as ``token(for:)``.
+    package func read(_ key: TokenKey) throws -> BearerToken? {
+        let status = FileStatus(path(key), followsLink: false)
+        guard let status else {
+            if errno == ENOENT { return nil }
+            throw OAuth2Error(
+                .storeFailed, "\(path(key)) cannot be examined: \(String(cString: strerror(errno))); check the permissions of its folder")
+        }
+        if let found = known.withLock({ $0[key] }), found.status == status { return found.token }
+        do {
+            guard let token = try opened(key) else { return nil }
+            // Only if no other process replaced the file meanwhile.
+            if FileStatus(path(key), followsLink: false) == status {
+                known.withLock { known in
+                    if known.count >= Self.maximumKnown { known.removeAll() }
+                    known[key] = Known(status: status, token: token)
+                }
+            }
+            return token
+        } catch FileTokenFormat.Flaw.damaged {
+            return try withFileLock(key) { try self.readLocked(key) }
+        }
+    }
+
+    /// Stores a token; the same as ``store(_:for:)``.
+    package func write(_ token: BearerToken, for key: TokenKey) throws {
+        try makeFolder()
+        try withFileLock(key) { try self.put(token, for: key) }
+    }
+
+    private func readLocked(_ key: TokenKey) throws -> BearerToken? {
+        do {
+            return try opened(key)
+        } catch FileTokenFormat.Flaw.damaged {
+            let file = PrivateFile(path: path(key))
+            try failing { () throws(FileError) in try file.setAside(suffix: ".damaged") }
+            throw OAuth2Error(
+                .tokenDamaged,
+                "the token in \(file.path) is damaged; it was renamed to \(file.path).damaged, and the user must log in again")
+        }
+    }
+
+    private func opened(_ key: TokenKey) throws -> BearerToken? {
+        let file = PrivateFile(path: path(key))
+        let content = try failing { () throws(FileError) in try file.read(upTo: FileTokenFormat.maximumBytes) }
+        guard let content else { return nil }
+        do {
+            return try preparedFormat().open(content, for: key)
+        } catch FileTokenFormat.Flaw.wrongKey {
+            throw OAuth2Error(
+                .wrongKey,
+                "\(file.path) was sealed with another key, or its header is damaged; give the store the earlier key, or remove the file")
+        }
+    }
+
+    private func put(_ token: BearerToken, for key: TokenKey) throws {
+        let bytes = try preparedFormat().seal(token, for: key)
+        let file = PrivateFile(path: path(key))
+        try failing { () throws(FileError) in try file.write(bytes) }
+        // The lock keeps other writers away, so what is left was left by one that was killed.
+        file.removeLeftovers(unchangedFor: 0)
+        known.withLock { $0[key] = nil }
+    }
+
+    private func delete(_ key: TokenKey) throws {
+        known.withLock { $0[key] = nil }
+        // After a log-out nothing remains, also not what was set aside.
+        unlink(path(key) + ".damaged")
+        guard unlink(path(key)) != 0, errno != ENOENT else { return }
+        throw OAuth2Error(.storeFailed, "\(path(key)) cannot be removed: \(String(cString: strerror(errno))); remove it")
+    }
+
+    private func preparedFormat() throws -> FileTokenFormat {
+        try format.withLock { format in
+            if let format { return format }
+            let prepared = FileTokenFormat(key: try wrappingKey.bytes(folder: folder))
+            format = prepared
+            return prepared
+        }
+    }
+
+    private func makeFolder() throws {
+        try failing { () throws(FileError) in try PrivateFile.makeFolder(path: folder) }
+        if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
+    }
+
+    private func withFileLock<Value>(_ key: TokenKey, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try FileLock(path: path(key) + ".lock").withLock(body)
+        } catch let error as FileLock.Failure {
+            throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+        }
+    }
+
+    private func failing<Value>(_ body: () throws(FileError) -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw OAuth2Error(.storeFailed, "the token store cannot be used", cause: error)
+        }
+    }
+
+    /// The path of a token's file; its name tells nothing about the account.
+    package func path(_ key: TokenKey) -> String {
+        let digest = SHA256.hash(data: Array(key.text.utf8))
+        return "\(folder)/\(Base64URL.encode(Array(digest.prefix(16)))).token"
+    }
+}

@@ -1,0 +1,120 @@
+internal import ApproovBase
+internal import Crypto
+public import Foundation
+
+/// Keeps tokens in the kernel's keyring of the user: in memory only, shared by the user's processes, gone after a restart of the machine.
+public final class KeyringTokenStore: TokenStore {
+    private let name: String
+    private let folder: String
+    private let turns = Turns<TokenKey>()
+
+    /// Names the keys and the folder of the locks; reads nothing yet.
+    ///
+    /// - Parameters:
+    ///   - name: The beginning of the keys' descriptions, the same in all processes that share them.
+    ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing.
+    public init(name: String = "approov:oauth2", lockDirectory: URL) {
+        self.name = name
+        let path = lockDirectory.path(percentEncoded: false)
+        folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// Returns the token of a key.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Returns: The token; nil if there is none.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the keyring cannot be read, and with code `tokenDamaged` when it holds something
+    ///   else under the token's name.
+    public func token(for key: TokenKey) async throws -> BearerToken? { try read(key) }
+
+    /// Puts a token in the place of the key's earlier one.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    public func store(_ token: BearerToken, for key: TokenKey) async throws {
+        try withFileLock(key) { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
+    }
+
+    /// Removes the token of a key.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    public func remove(for key: TokenKey) async throws {
+        try withFileLock(key) { try KernelKeyring.remove(self.description(key)) }
+    }
+
+    /// Replaces the token of a key, unless another one has taken its place.
+    ///
+    /// - Parameters:
+    ///   - expected: The token that must still be there.
+    ///   - token: The token to store; nil to remove the expected one.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the expected token was there and was replaced.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        try withFileLock(key) {
+            guard try self.read(key) == expected else { return false }
+            if let token {
+                try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key))
+            } else {
+                try KernelKeyring.remove(self.description(key))
+            }
+            return true
+        }
+    }
+
+    /// Runs `body` while no other task or process runs one for the same key.
+    ///
+    /// - Parameters:
+    ///   - key: What the token belongs to.
+    ///   - body: The work.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` or `storeFailed`; `CancellationError`.
+    public func withExclusiveAccess<Value: Sendable>(
+        for key: TokenKey, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let lock = try lock(key, ".turn", timeout: .seconds(90))
+        return try await turns.take(key) {
+            do {
+                return try await lock.withLockHeld(body)
+            } catch let error as FileLock.Failure {
+                throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+            }
+        }
+    }
+
+    private func read(_ key: TokenKey) throws -> BearerToken? {
+        guard let bytes = try KernelKeyring.read(description(key), limit: TokenRecord.maximumBytes) else { return nil }
+        guard let token = TokenRecord.token(in: bytes) else {
+            throw OAuth2Error(
+                .tokenDamaged, "the key \(description(key)) in the kernel's keyring is no token; remove it, and let the user log in again")
+        }
+        return token
+    }
+
+    private func withFileLock<Value>(_ key: TokenKey, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try lock(key, ".lock", timeout: .seconds(5)).withLock(body)
+        } catch let error as FileLock.Failure {
+            throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+        }
+    }
+
+    private func lock(_ key: TokenKey, _ suffix: String, timeout: Duration) throws -> FileLock {
+        do {
+            try PrivateFile.makeFolder(path: folder)
+        } catch {
+            throw OAuth2Error(.storeFailed, "the locks of the token store cannot be made", cause: error)
+        }
+        if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
+        return FileLock(path: "\(folder)/\(digest(key))\(suffix)", timeout: timeout)
+    }
+
+    func description(_ key: TokenKey) -> String { "\(name):\(digest(key))" }
+
+    private func digest(_ key: TokenKey) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(key.text.utf8)).prefix(16)))
+    }
+}

@@ -1,0 +1,32 @@
+internal import Foundation
+
+/// What a stored token belongs to: an account of the app's own naming, a client, and an authorization.
+public struct TokenKey: Hashable, Sendable {
+    /// The app's own name for the user's account; empty for an app with one user at a time.
+    public let account: String
+    /// The client's identifier.
+    public let clientID: String
+    /// The token endpoint, so that two servers that know the same client identifier do not share tokens.
+    public let tokenEndpoint: String
+    /// The authorization.
+    public let authorization: Authorization
+
+    /// Names a token.
+    ///
+    /// - Parameters:
+    ///   - client: The client that the token was issued to.
+    ///   - authorization: The authorization.
+    ///   - account: The app's own name for the user's account.
+    public init(client: OAuth2Client, authorization: Authorization, account: String = "") {
+        self.account = account
+        clientID = client.id
+        tokenEndpoint = client.server.tokenURL.absoluteString
+        self.authorization = authorization
+    }
+
+    /// All parts in one text; the lengths make it impossible that two keys have the same.
+    var text: String {
+        [account, clientID, tokenEndpoint, authorization.type.rawValue, authorization.level.rawValue]
+            .map { "\($0.utf8.count):\($0)" }.joined()
+    }
+}

@@ -1,0 +1,48 @@
+/// Keeps tokens, for the requests that carry them and for the next start of the app.
+///
+/// A store may be shared by many tasks, and by several processes if its kind allows that.
+public protocol TokenStore: Sendable {
+    /// Returns the token of a key.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Returns: The token; nil if there is none.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the store cannot be read, and with code `tokenDamaged` or `wrongKey` when it can
+    ///   but the token cannot.
+    func token(for key: TokenKey) async throws -> BearerToken?
+
+    /// Puts a token in the place of the key's earlier one.
+    ///
+    /// When it returns, the token is where the next start of the app finds it.
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`; the earlier token is then still there.
+    func store(_ token: BearerToken, for key: TokenKey) async throws
+
+    /// Removes the token of a key; does nothing if there is none.
+    ///
+    /// - Parameter key: What the token belongs to.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    func remove(for key: TokenKey) async throws
+
+    /// Replaces the token of a key, unless another one has taken its place.
+    ///
+    /// A refresh uses this, so that it never overwrites the token of a user who logged in meanwhile.
+    /// - Parameters:
+    ///   - expected: The token that must still be there.
+    ///   - token: The token to store; nil to remove the expected one.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the expected token was there and was replaced.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool
+
+    /// Runs `body` while no other caller of this method, in any process that shares the store, runs one for the same key.
+    ///
+    /// The other methods do not wait for it.
+    /// - Parameters:
+    ///   - key: What the token belongs to.
+    ///   - body: The work.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end; `CancellationError`.
+    func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value
+}

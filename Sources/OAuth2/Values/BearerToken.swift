@@ -1,0 +1,104 @@
+internal import ApproovBase
+public import Foundation
+
+/// A Bearer token and what belongs to it (RFC 6749, section 5.1; RFC 6750).
+///
+/// Descriptions and reflections show neither the access token nor the refresh token.
+public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The life of a token whose response does not tell it, in seconds.
+    static let defaultLifetime: TimeInterval = 3_600
+    /// The longest life that counts, in seconds: a longer one is cut to a year.
+    static let longestLifetime: TimeInterval = 365 * 86_400
+    /// The most bytes of an access token or a refresh token.
+    static let maximumBytes = 16 * 1_024
+
+    /// The token that requests carry.
+    public let accessToken: String
+    /// The token that renews this one; nil if the server issued none.
+    public let refreshToken: String?
+    /// When the access token was issued.
+    public let issuedAt: Date
+    /// When the access token expires.
+    public let expiresAt: Date
+    /// The scope that was granted, words separated by spaces; nil if it is not known.
+    public let scope: String?
+    /// Identifies the log-in that this token comes from.
+    ///
+    /// Refreshing keeps it, so that one user's request never takes another user's token.
+    let loginID: String
+
+    /// Describes a token of another source, such as an earlier version of the app.
+    ///
+    /// - Parameters:
+    ///   - accessToken: The token that requests carry: 1 to 16,384 visible ASCII characters.
+    ///   - refreshToken: The token that renews this one.
+    ///   - issuedAt: When the access token was issued.
+    ///   - expiresAt: When the access token expires.
+    ///   - scope: The scope that was granted.
+    /// - Throws: ``OAuth2Error`` with code `responseMalformed` when a value has characters that it must not have, or is too long.
+    public init(accessToken: String, refreshToken: String? = nil, issuedAt: Date = Date(), expiresAt: Date, scope: String? = nil) throws {
+        try self.init(
+            accessToken: accessToken, refreshToken: refreshToken, issuedAt: issuedAt, expiresAt: expiresAt, scope: scope,
+            loginID: Self.newLoginID())
+    }
+
+    init(
+        accessToken: String, refreshToken: String?, issuedAt: Date, expiresAt: Date, scope: String?, loginID: String
+    ) throws {
+        guard OAuth2Text.isHeaderSafe(accessToken, limit: Self.maximumBytes) else {
+            throw OAuth2Error(
+                .responseMalformed, "the access token is empty, longer than \(Self.maximumBytes) bytes, or has spaces or control characters"
+            )
+        }
+        if let refreshToken {
+            guard OAuth2Text.isVisible(refreshToken, limit: Self.maximumBytes) else {
+                throw OAuth2Error(
+                    .responseMalformed, "the refresh token is empty, longer than \(Self.maximumBytes) bytes, or has control characters")
+            }
+        }
+        if let scope {
+            guard OAuth2Text.isScope(scope) else {
+                throw OAuth2Error(.responseMalformed, "the scope of a token has characters that RFC 6749, section 3.3, does not allow")
+            }
+        }
+        self.accessToken = accessToken
+        self.refreshToken = refreshToken
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.scope = scope
+        self.loginID = loginID
+    }
+
+    /// Whether the token should be renewed before the next request.
+    ///
+    /// That is the case in the last minute of its life, or in its last tenth if that is shorter.
+    /// - Parameter date: The time to judge by.
+    /// - Returns: Whether it should be renewed.
+    public func isExpired(at date: Date) -> Bool {
+        let margin = min(60, max(0, expiresAt.timeIntervalSince(issuedAt) / 10))
+        return date >= expiresAt.addingTimeInterval(-margin)
+    }
+
+    /// The value of the `Authorization` header (RFC 6750, section 2.1).
+    var header: String { "Bearer " + accessToken }
+
+    /// This token as the successor of another one: same log-in, and the earlier refresh token and scope where the server sent none.
+    func succeeding(_ earlier: BearerToken) throws -> BearerToken {
+        try BearerToken(
+            accessToken: accessToken, refreshToken: refreshToken ?? earlier.refreshToken, issuedAt: issuedAt, expiresAt: expiresAt,
+            scope: scope ?? earlier.scope, loginID: earlier.loginID)
+    }
+
+    private static func newLoginID() -> String { Base64URL.encode(SystemRandom.bytes(16)) }
+
+    /// The expiry and whether there is a refresh token.
+    public var description: String {
+        "Bearer token, expires \(expiresAt.ISO8601Format()), \(refreshToken == nil ? "not refreshable" : "refreshable")"
+    }
+
+    /// The same as the description.
+    public var debugDescription: String { description }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
+}

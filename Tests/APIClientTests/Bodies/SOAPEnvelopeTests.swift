@@ -1,0 +1,61 @@
+import APIClient
+import Testing
+
+@Suite struct SOAPEnvelopeTests {
+    private static let find = XMLElement(
+        "c:Find", attributes: [.init("xmlns:c", "urn:cats")], children: [.element(XMLElement("c:name", text: "A&B"))])
+
+    @Test("SOAP 1.1 has its namespace and media type, and the header SOAPAction, also without an action")
+    func first() throws {
+        let content = try SOAPEnvelope(version: .v1_1, action: "urn:cats#Find", headers: [XMLElement("h")], body: [Self.find]).serialize()
+        #expect(content.contentType == "text/xml; charset=utf-8" && content.headers == ["SOAPAction": "\"urn:cats#Find\""])
+        #expect(
+            content.body.text
+                == "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">"
+                + "<soap:Header><h/></soap:Header><soap:Body><c:Find xmlns:c=\"urn:cats\"><c:name>A&amp;B</c:name></c:Find></soap:Body>"
+                + "</soap:Envelope>")
+        #expect(try SOAPEnvelope(version: .v1_1, body: []).serialize().headers == ["SOAPAction": "\"\""])
+    }
+
+    @Test("SOAP 1.2 names its action in the media type")
+    func second() throws {
+        let content = try SOAPEnvelope(action: "urn:cats#Find", body: [Self.find]).serialize()
+        #expect(content.contentType == "application/soap+xml; charset=utf-8; action=\"urn:cats#Find\"" && content.headers.isEmpty)
+        #expect(try SOAPEnvelope(body: []).serialize().contentType == "application/soap+xml; charset=utf-8")
+    }
+
+    @Test("A message that was written is read again", arguments: SOAPEnvelope.Version.allCases)
+    func roundTrip(_ version: SOAPEnvelope.Version) throws {
+        let message = SOAPEnvelope(version: version, headers: [XMLElement("h", text: "1")], body: [Self.find])
+        let text = try #require(try message.serialize().body.text)
+        #expect(try SOAPEnvelope(XMLElement(parsing: text)) == message)
+    }
+
+    @Test("A fault is found under any prefix")
+    func fault() throws {
+        let text =
+            "<Envelope xmlns='http://schemas.xmlsoap.org/soap/envelope/'><s:Body xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'>"
+            + "<s:Fault><faultcode>s:Client</faultcode><faultstring>no cats</faultstring></s:Fault></s:Body></Envelope>"
+        let message = try SOAPEnvelope(XMLElement(parsing: text))
+        #expect(message.version == .v1_1 && message.fault?["faultstring"]?.text == "no cats")
+    }
+
+    @Test(
+        "What is not an envelope is refused",
+        arguments: [
+            "<a/>", "<Envelope/>", "<Envelope xmlns='urn:other'><Body/></Envelope>",
+            "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'/>",
+            "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><s:Body/><s:Body/></s:Envelope>",
+            "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><Body/></s:Envelope>",
+        ])
+    func refused(_ text: String) {
+        #expect(code { try SOAPEnvelope(XMLElement(parsing: text)) } == .malformedXML)
+    }
+
+    @Test("An action cannot add a header or a parameter", arguments: ["a\r\nX: y", "a\"; x=\"", "a b", "é", "\\"])
+    func action(_ action: String) {
+        for version in SOAPEnvelope.Version.allCases {
+            #expect(code { try SOAPEnvelope(version: version, action: action, body: []).serialize() } == .invalidHeader)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Approov
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import APIClient
+
+@Suite(.timeLimit(.minutes(1))) struct EnvironmentSessionTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func environment(
+        _ name: String, _ url: String = "https://api.test/", _ source: APIEnvironment.Source = .remote(configuration: nil),
+        trust: APIEnvironment.Trust = .pathValidation, pins: Set<Pin> = []
+    ) throws -> APIEnvironment {
+        try APIEnvironment(name, baseURL: try #require(URL(string: url)), source: source, trust: trust, pins: pins)
+    }
+
+    /// A session over a transport, whose services come from a world.
+    private func session(
+        _ environment: APIEnvironment, _ transport: any HTTPTransport, world: World? = nil,
+        folders: Shared<[String]> = Shared([])
+    ) throws -> EnvironmentSession {
+        try EnvironmentSession(
+            environment, stateDirectory: folder.url, anchors: world.flatMap { TrustAnchors.of($0.account.root) }, logger: .silent,
+            makeService: { _, state in
+                folders.change { $0.append(state.lastPathComponent) }
+                guard let world else { throw CocoaError(.fileNoSuchFile) }
+                return world.service
+            },
+            configure: { environment, configuration in
+                configuration.transport = transport
+                struct Credential: RequestInterceptor {
+                    let value: String
+                    func adapt(_ request: URLRequest) async throws -> URLRequest {
+                        var request = request
+                        request.setValue(value, forHTTPHeaderField: "Authorization")
+                        return request
+                    }
+                }
+                configuration.interceptors = [Credential(value: "user of \(environment.name)")]
+            })
+    }
+
+    private func status(_ session: ApproovSession, _ url: String = "https://api.test/") async throws -> Int {
+        try await session.data(for: URLRequest(url)).1.statusCode
+    }
+
+    @Test("A request under way ends in its own environment, and later ones go to the new one with its credential")
+    func drains() async throws {
+        let gate = Gate()
+        let transport = InProcessTransport { request in
+            if request.url.target == "/slow" { try await gate.wait() }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.host.name.utf8)))
+        }
+        let api = try session(environment("a", "https://a.test/"), transport)
+        let slow = Task { [session = api.session] in try await session.data(for: URLRequest("https://a.test/slow")).0 }
+        #expect(await eventually { gate.waiterCount == 1 })
+        try api.use(environment("b", "https://b.test/"))
+        #expect(api.environment.name == "b")
+        let url = api.environment.baseURL
+        #expect(try await api.session.data(from: url).0 == Data("b.test".utf8))
+        gate.open()
+        #expect(try await slow.value == Data("a.test".utf8))
+        #expect(transport.requests.map { $0.headerFields[.authorization] } == ["user of a", "user of b"])
+    }
+
+    @Test("Each attested environment has a folder of its own, and one that cannot be set up leaves the old one in use")
+    func folders() async throws {
+        let world = try World()
+        let configuration = try ApproovConfiguration(world.account.initial(world.account.configuration()))
+        let folders = Shared<[String]>([])
+        let api = try session(
+            environment("a", "https://api.test/", .remote(configuration: configuration)), world.transport, world: world, folders: folders)
+        try api.use(environment("b", "https://api.test/", .remote(configuration: configuration)))
+        #expect(folders.value == ["a", "b"] && api.current.service === world.service)
+        #expect(try await status(api.session) == 200)
+        #expect(world.apiRequests.first?.headerFields.contains(try #require(HTTPField.Name("Approov-Token"))) == true)
+
+        let missing = folder.url.appending(path: "missing")
+        let error = try #require(throws: APIError.self) { try api.use(environment("c", "https://api.test/", .local(recordings: missing))) }
+        #expect(error.code == .invalidEnvironment && error.message.contains("c") && "\(error)".contains(missing.path))
+        #expect(api.environment.name == "b")
+    }
+
+    @Test("A local environment answers from its recording and never from a network, without a token")
+    func local() async throws {
+        let recordings = folder.url.appending(path: "recordings")
+        try FileManager.default.createDirectory(at: recordings, withIntermediateDirectories: false)
+        let text = #"{"request":{"method":"GET","url":"https://api.test/items"},"response":{"status":203}}"#
+        try folder.write(text, to: "recordings/1.json")
+        let transport = InProcessTransport(status: 500)
+        let api = try session(environment("local", "https://api.test/", .local(recordings: recordings), trust: .pinned), transport)
+        #expect(api.current.service == nil)
+        #expect(try await status(api.session, "https://api.test/items") == 203)
+        await #expect(throws: ApproovError(.recordingMissing, "")) { try await status(api.session, "https://api.test/others") }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test("The trust pinned needs pins or an account, and refuses hosts that have none")
+    func pinned() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["api.test"], issuer: root)
+        let transport = InProcessTransport(certificates: ["api.test": leaf]) { TransportResponse(status: 200, url: $0.url) }
+        #expect(throws: APIError(.invalidEnvironment, "")) { try session(environment("a", trust: .pinned), transport) }
+        let other = try TestKey().pin
+        let world = try World(account: TestAccount(), certificates: [:])
+        func api(_ pin: Pin) throws -> EnvironmentSession {
+            let environment = try environment("a", trust: .pinned, pins: [pin, other])
+            return try EnvironmentSession(
+                environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent, makeService: { _, _ in world.service },
+                configure: { $1.transport = transport })
+        }
+        #expect(try await status(api(leaf.pin).session) == 200)
+        await #expect(throws: ApproovError(.pinningError, "")) { try await status(api(TestKey().pin).session) }
+        await #expect(throws: ApproovError(.pinningError, "")) { try await status(api(leaf.pin).session, "https://other.test/") }
+    }
+
+    @Test("Switched-off validation accepts any certificate of an open host, and changes nothing for a protected one")
+    func dangerous() async throws {
+        guard APIEnvironment.isDebugBuild else { return }
+        let stranger = try TestPKI.leaf(hosts: ["wrong.test"], issuer: TestPKI.root())
+        let world = try World(certificates: ["api.test": stranger, "open.test": stranger])
+        let configuration = try ApproovConfiguration(world.account.initial(world.account.configuration()))
+        for (host, isAccepted) in [("open.test", true), ("api.test", false)] {
+            let environment = try environment(
+                "a", "https://\(host)/", .remote(configuration: configuration), trust: .dangerouslyDisabled)
+            let api = try session(environment, world.transport, world: world)
+            if isAccepted {
+                #expect(try await status(api.session, "https://\(host)/") == 200)
+            } else {
+                await #expect(throws: ApproovError(.pinningError, "")) { try await status(api.session, "https://\(host)/") }
+            }
+        }
+    }
+}

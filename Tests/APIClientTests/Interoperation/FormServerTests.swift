@@ -1,0 +1,154 @@
+import APIClient
+import Approov
+import ApproovBase
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import TestTags
+import Testing
+
+/// Two other libraries parse our forms, which a session sends to a server of theirs.
+@Suite(
+    .tags(.sockets, .processes), .timeLimit(.minutes(5)),
+    .enabled(PythonServer.whatIsMissing) { await PythonServer.isPossible() })
+struct FormServerTests {
+    /// A part as a library found it: name, file name, media type, content.
+    struct Found: Decodable, Hashable {
+        let name: [UInt8]
+        let filename: [UInt8]?
+        let type: String
+        let content: [UInt8]
+
+        init(name: String, filename: String? = nil, type: String = "", content: some Sequence<UInt8>) {
+            self.name = Array(name.utf8)
+            self.filename = filename.map { Array($0.utf8) }
+            self.type = type
+            self.content = Array(content)
+        }
+
+        init(from decoder: any Decoder) throws {
+            var values = try decoder.unkeyedContainer()
+            func bytes(_ text: String) throws -> [UInt8] { [UInt8](try #require(Data(base64Encoded: text))) }
+            name = try bytes(values.decode(String.self))
+            filename = try values.decodeIfPresent(String.self).map(bytes)
+            type = try values.decode(String.self)
+            content = try bytes(values.decode(String.self))
+        }
+    }
+
+    private struct Answer: Decodable {
+        let werkzeug: [Found]
+        let multipart: [Found]
+    }
+
+    private func send(_ body: some BodySerializer, to server: PythonServer, with session: ApproovSession) async throws -> Answer {
+        var builder = RequestBuilder(url: server.url.appending(path: "form"), method: .post)
+        builder.body = body
+        let (request, content) = try builder.build()
+        let (data, head) = try await session.upload(for: request, body: content)
+        try #require(head.statusCode == 200)
+        return try JSONDecoder().decode(Answer.self, from: data)
+    }
+
+    /// A name of at most 12 characters, each of which may be any of U+0000 to U+00FF, or a wider one.
+    private static func name(_ random: inout SeededGenerator) -> String {
+        var text = ""
+        for _ in 0..<Int.random(in: 1...12, using: &random) {
+            let value = Int.random(in: 0..<264, using: &random)
+            let scalar =
+                value < 256
+                ? UnicodeScalar(UInt32(value)) : ["\u{2028}", "\u{1F431}", "\u{FEFF}", "\u{4E00}"].randomElement(using: &random)
+            text.unicodeScalars.append(scalar ?? "x")
+        }
+        return text
+    }
+
+    private static func content(_ random: inout SeededGenerator) -> [UInt8] {
+        // Line ends and hyphens often, because delimiters consist of them.
+        (0..<Int.random(in: 0...300, using: &random)).map { _ in
+            Bool.random(using: &random) ? .random(in: 0...255, using: &random) : [13, 10, 45].randomElement(using: &random) ?? 0
+        }
+    }
+
+    /// A name as it is written between quotation marks.
+    private static func written(_ name: String) -> String {
+        name.replacing("\\", with: "%5C").replacing("\"", with: "%22").unicodeScalars.reduce(into: "") { text, scalar in
+            text += scalar == "\r" ? "%0D" : scalar == "\n" ? "%0A" : String(scalar)
+        }
+    }
+
+    @Test("500 random multipart forms arrive as they are, with every byte in names and contents")
+    func multipart() async throws {
+        let session = try ApproovSession(service: nil)
+        var random = SeededGenerator(seed: 14)
+        var seen: Set<UInt8> = []
+        try await PythonServer.with { server in
+            let folder = try TemporaryFolder()
+            for number in 0..<500 {
+                var body = MultipartBody()
+                var expected: [Found] = []
+                for _ in 0..<Int.random(in: 1...6, using: &random) {
+                    let name = Self.name(&random)
+                    let filename = Self.name(&random)
+                    let content = Self.content(&random)
+                    seen.formUnion(content)
+                    switch Int.random(in: 0...3, using: &random) {
+                    case 0:
+                        let text = Self.name(&random)
+                        body.append(FormPart(name: name, content: .text(text)))
+                        expected.append(Found(name: Self.written(name), content: text.utf8))
+                    case 1:
+                        body.append(FormPart(name: name, filename: filename, content: .image(Data(content), .png)))
+                        expected.append(
+                            Found(name: Self.written(name), filename: Self.written(filename), type: "image/png", content: content))
+                    case 2:
+                        let path = try folder.write(content, to: "part-\(number)-\(expected.count)")
+                        body.append(FormPart(name: name, filename: filename, content: .file(path: path, type: "application/x-any")))
+                        expected.append(
+                            Found(name: Self.written(name), filename: Self.written(filename), type: "application/x-any", content: content))
+                    default:
+                        body.append(FormPart(name: name, filename: filename, content: .pdf(Data(content))))
+                        expected.append(
+                            Found(name: Self.written(name), filename: Self.written(filename), type: "application/pdf", content: content))
+                    }
+                }
+                let answer = try await send(body, to: server, with: session)
+                #expect(answer.multipart == expected, "form \(number)")
+                // This library undoes the encoding of quotation marks, and lists the fields before the files.
+                func unquoted(_ text: [UInt8]) -> String { String(decoding: text, as: UTF8.self).replacing("%22", with: "\"") }
+                let undone = expected.map { found in
+                    Found(
+                        name: unquoted(found.name), filename: found.filename.map(unquoted), type: found.type, content: found.content)
+                }
+                #expect(Set(answer.werkzeug) == Set(undone) && answer.werkzeug.count == undone.count, "form \(number)")
+            }
+        }
+        #expect(seen.count == 256)
+    }
+
+    @Test("500 random forms arrive as they are, with every byte in names and contents")
+    func form() async throws {
+        let session = try ApproovSession(service: nil)
+        var random = SeededGenerator(seed: 15)
+        try await PythonServer.with { server in
+            for number in 0..<500 {
+                var parameters: [QueryParameter] = []
+                var expected: [Found] = []
+                for _ in 0..<Int.random(in: 1...6, using: &random) {
+                    let name = Self.name(&random)
+                    let text = Self.name(&random)
+                    parameters.append(QueryParameter(name, .string(text)))
+                    expected.append(Found(name: name, content: text.utf8))
+                }
+                let answer = try await send(FormBody(.dictionary(parameters)), to: server, with: session)
+                #expect(answer.multipart == expected, "form \(number)")
+                #expect(Set(answer.werkzeug) == Set(expected) && answer.werkzeug.count == expected.count, "form \(number)")
+
+                // Bytes that are not UTF-8: the one library that gives bytes gives these.
+                let bytes = Self.content(&random) + [0xFF]
+                let raw = try await send(FormBody(["raw": .bytes(bytes)]), to: server, with: session)
+                #expect(raw.multipart == [Found(name: "raw", content: bytes)], "form \(number)")
+            }
+        }
+    }
+}

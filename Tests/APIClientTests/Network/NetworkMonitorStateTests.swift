@@ -1,0 +1,84 @@
+import Testing
+
+@testable import APIClient
+
+@Suite struct NetworkMonitorStateTests {
+    /// Takes a state through both lists.
+    private func read(
+        _ state: inout NetworkMonitorState, links: [UInt8], routes: [UInt8], from first: UInt32
+    ) -> [NetworkMonitorState.Action] {
+        state.begin() + state.receive(links + NetlinkBytes.end(first)) + state.receive(routes + NetlinkBytes.end(first + 1))
+    }
+
+    @Test("An interface that is up with a default route is a network, and nothing else is")
+    func statuses() {
+        for (links, routes, status) in [
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(2, sequence: 2), NetworkStatus.reachable),
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, hops: [3, 2], sequence: 2), .reachable),
+            (NetlinkBytes.link(2, sequence: 1), [], .unreachable), ([], NetlinkBytes.route(2, sequence: 2), .unreachable),
+            // Of another interface; the loopback interface; without a carrier; down.
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(3, sequence: 2), .unreachable),
+            (NetlinkBytes.link(1, flags: 0x49, sequence: 1), NetlinkBytes.route(1, sequence: 2), .unreachable),
+            (NetlinkBytes.link(2, flags: 0x1, sequence: 1), NetlinkBytes.route(2, sequence: 2), .unreachable),
+            (NetlinkBytes.link(2, flags: 0x40, sequence: 1), NetlinkBytes.route(2, sequence: 2), .unreachable),
+        ] as [([UInt8], [UInt8], NetworkStatus)] {
+            var state = NetworkMonitorState()
+            #expect(
+                read(&state, links: links, routes: routes, from: 1)
+                    == [.requestLinks(sequence: 1), .requestRoutes(sequence: 2), .publish(status)])
+            #expect(state.status == status)
+        }
+    }
+
+    @Test("A change leads to new lists after a pause, in which further changes count no more, and an equal status is not published again")
+    func changes() {
+        var state = NetworkMonitorState()
+        _ = read(&state, links: NetlinkBytes.link(2, sequence: 1), routes: NetlinkBytes.route(2, sequence: 2), from: 1)
+        let change = NetlinkBytes.message(NetlinkBytes.newAddress, flags: 0, sequence: 99)
+        #expect(state.receive(change + change) == [.pause] && state.receive(change).isEmpty)
+        #expect(
+            read(&state, links: NetlinkBytes.link(2, sequence: 3), routes: NetlinkBytes.route(2, sequence: 4), from: 3)
+                == [.requestLinks(sequence: 3), .requestRoutes(sequence: 4)])
+        #expect(state.receive(NetlinkBytes.link(2, flags: 0, sequence: 1_700_000_000, isListed: false)) == [.pause])
+        #expect(read(&state, links: [], routes: [], from: 5).last == .publish(.unreachable))
+    }
+
+    @Test("Lists during which something changed, or which the kernel marks as interrupted, are read again")
+    func changesMeanwhile() {
+        for isMarked in [false, true] {
+            var state = NetworkMonitorState()
+            _ = state.begin()
+            let mark = NetlinkBytes.message(
+                NetlinkBytes.newLink, flags: NetlinkBytes.listed | NetlinkBytes.interrupted, sequence: 1,
+                [UInt8](repeating: 0, count: 16))
+            let change = NetlinkBytes.message(NetlinkBytes.deletedLink, flags: 0, sequence: 0)
+            #expect(state.receive((isMarked ? mark : change) + NetlinkBytes.end(1)) == [.requestRoutes(sequence: 2)])
+            #expect(state.receive(NetlinkBytes.end(2)) == [.pause] && state.status == .unknown)
+            #expect(read(&state, links: [], routes: [], from: 3).last == .publish(.unreachable))
+        }
+    }
+
+    @Test("Lost or malformed messages begin new lists, and the rest of the old one is ignored")
+    func overrun() {
+        var state = NetworkMonitorState()
+        _ = state.begin()
+        #expect(state.overrun() == [.pause] && state.overrun().isEmpty)
+        #expect(state.receive(NetlinkBytes.link(2, sequence: 1) + NetlinkBytes.end(1)).isEmpty)
+        #expect(state.begin() == [.requestLinks(sequence: 2)])
+        #expect(state.receive(NetlinkBytes.link(2, sequence: 1) + NetlinkBytes.end(1)).isEmpty)
+        #expect(state.receive([1, 2, 3]) == [.pause])
+    }
+
+    @Test("A refusal of the kernel makes the status unknown, until something changes")
+    func refusal() {
+        for refusal in [NetlinkBytes.failure(1, number: 1), NetlinkBytes.end(1, number: -1)] {
+            var state = NetworkMonitorState()
+            _ = state.begin()
+            #expect(state.receive(refusal).isEmpty && state.status == .unknown)
+            #expect(state.receive(NetlinkBytes.message(NetlinkBytes.newAddress, flags: 0, sequence: 0)) == [.pause])
+            #expect(read(&state, links: [], routes: [], from: 2).last == .publish(.unreachable))
+            _ = state.begin()
+            #expect(state.receive(NetlinkBytes.failure(4, number: 1)) == [.publish(.unknown)])
+        }
+    }
+}

@@ -1,0 +1,251 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+/// A source whose tokens are "t0", "t1" and so on, one per renewal.
+final class CountingSource: CredentialSource {
+    struct NoMore: Error {}
+
+    let renewals = Shared(0)
+    let asked = Shared(0)
+    /// The number of the last token; there is none after it.
+    let last: Int
+    let onRenew: @Sendable () async throws -> Void
+
+    init(last: Int = .max, onRenew: @escaping @Sendable () async throws -> Void = {}) {
+        self.last = last
+        self.onRenew = onRenew
+    }
+
+    func credential() async throws -> Credential {
+        asked.change { $0 += 1 }
+        return try .bearer("t\(renewals.value)")
+    }
+
+    func renew(after refused: Credential) async throws -> Credential? {
+        try await onRenew()
+        guard renewals.value < last else { return nil }
+        #expect(refused.headerValue == "Bearer t\(renewals.value)")
+        return try .bearer("t\(renewals.change { $0 += 1; return $0 })")
+    }
+}
+
+@Suite struct AuthenticatedRequestsTests {
+    /// A world whose API accepts the token that `valid` names, and otherwise answers like `refusal`.
+    private func world(
+        valid: @escaping @Sendable (TransportRequest) -> Bool = { $0.headerFields[.authorization] == "Bearer t1" },
+        _ fields: HTTPFields = [.wwwAuthenticate: #"Bearer error="invalid_token""#], status: Int = 401
+    ) throws -> World {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        world.api.value = { request in
+            try await request.body.forEachPart { _ in }
+            return valid(request)
+                ? TransportResponse(status: 200, url: request.url)
+                : TransportResponse(status: status, headerFields: fields, url: request.url)
+        }
+        return world
+    }
+
+    private func session(
+        _ world: World, _ source: CountingSource, renewsOn: (@Sendable (HTTPURLResponse) -> Bool)? = nil
+    ) throws -> ApproovSession {
+        let requests =
+            if let renewsOn {
+                try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], renewsOn: renewsOn, clock: world.clock)
+            } else {
+                try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+            }
+        return try world.session(interceptors: [requests])
+    }
+
+    private func status(_ session: ApproovSession, _ request: URLRequest = URLRequest("https://api.test/")) async throws -> Int {
+        try await session.data(for: request).1.statusCode
+    }
+
+    @Test("A refused request goes once more with a renewed credential, whatever its method")
+    func renewed() async throws {
+        let world = try world()
+        let source = CountingSource()
+        let session = try session(world, source)
+        #expect(try await status(session, URLRequest("https://api.test/", method: "POST", body: "order")) == 200)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer t0", "Bearer t1"])
+        #expect(world.apiRequests.allSatisfy { $0.method == .post })
+        #expect(try await status(session) == 200)
+        #expect(source.renewals.value == 1)
+    }
+
+    @Test("A thousand requests with an expired credential share one renewal, and all are answered")
+    func crowd() async throws {
+        let crowd = 1_000
+        let arrived = Shared(0)
+        let allRefused = Gate()
+        let world = try World()
+        world.api.value = { request in
+            guard request.headerFields[.authorization] == "Bearer t0" else { return TransportResponse(status: 200, url: request.url) }
+            if arrived.change({
+                $0 += 1; return $0 == crowd
+            }) {
+                allRefused.open()
+            }
+            try await allRefused.wait()
+            return TransportResponse(status: 401, url: request.url)
+        }
+        let source = CountingSource()
+        let session = try session(world, source)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<crowd { group.addTask { try await self.status(session) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: crowd))
+        #expect(source.renewals.value == 1)
+        #expect(world.apiRequests.count == 2 * crowd)
+    }
+
+    @Test("A request is sent once more, and the second refusal reaches the caller")
+    func once() async throws {
+        let world = try world(valid: { _ in false })
+        let source = CountingSource()
+        #expect(try await status(session(world, source)) == 401)
+        #expect(world.apiRequests.count == 2 && source.renewals.value == 1)
+    }
+
+    @Test("A renewal that finds no other credential, or fails, leaves the refusal to the caller")
+    func notRenewed() async throws {
+        let world = try world()
+        #expect(try await status(session(world, CountingSource(last: 0))) == 401)
+        #expect(try await status(session(world, CountingSource { throw CountingSource.NoMore() })) == 401)
+        #expect(world.apiRequests.count == 2)
+    }
+
+    @Test("A renewal that does not end is cancelled after its time, and the refusal reaches the caller")
+    func endless() async throws {
+        let world = try world()
+        let began = Gate()
+        let source = CountingSource {
+            began.open()
+            try await waitForCancellation()
+        }
+        let session = try session(world, source)
+        #expect(try await status(session, URLRequest("https://other.test/")) == 401)
+        let sleepers = world.clock.sleeperCount
+        let task = Task { try await status(session) }
+        try await began.wait()
+        #expect(await eventually { world.clock.sleeperCount > sleepers })
+        world.clock.advance(by: .seconds(30))
+        #expect(try await task.value == 401)
+    }
+
+    @Test("At most five renewals begin in 30 s")
+    func storm() async throws {
+        let world = try world(valid: { _ in false })
+        let source = CountingSource()
+        let session = try session(world, source)
+        for _ in 0..<10 { #expect(try await status(session) == 401) }
+        #expect(source.renewals.value == 5)
+        #expect(world.apiRequests.count == 15)
+        world.clock.advance(by: .seconds(31))
+        #expect(try await status(session) == 401)
+        #expect(source.renewals.value == 6)
+    }
+
+    @Test("A proxy's 407 renews nothing, even if the app's closure says so")
+    func proxy() async throws {
+        let world = try world([:], status: 407)
+        let source = CountingSource()
+        #expect(try await status(session(world, source, renewsOn: { _ in true })) == 407)
+        #expect(source.renewals.value == 0 && world.apiRequests.count == 1)
+    }
+
+    @Test(
+        "A refusal for too little scope, or of the attestation token, renews nothing",
+        arguments: [#"Bearer error="insufficient_scope", scope="write""#, "Approov", "Approov-Signature"])
+    func otherReasons(_ challenge: String) async throws {
+        let world = try world([.wwwAuthenticate: challenge])
+        let source = CountingSource()
+        #expect(try await status(session(world, source)) == 401)
+        #expect(source.renewals.value == 0)
+    }
+
+    @Test("A request that is not idempotent is not sent again after another status than 401")
+    func notIdempotent() async throws {
+        let world = try world(status: 500)
+        let source = CountingSource()
+        let session = try session(world, source, renewsOn: { $0.statusCode >= 400 })
+        #expect(try await status(session, URLRequest("https://api.test/", method: "POST", body: "x")) == 500)
+        #expect(source.renewals.value == 0)
+        #expect(try await status(session) == 200)
+    }
+
+    @Test("The 401 of a host that a redirect led to renews nothing, and another host gets no credential")
+    func redirect() async throws {
+        let source = CountingSource()
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        world.api.value = { request in
+            request.url.host.name == "api.test" && request.url.target == "/"
+                ? TransportResponse(status: 302, headerFields: [.location: "https://other.test/"], url: request.url)
+                : TransportResponse(status: 401, url: request.url)
+        }
+        #expect(try await status(session(world, source)) == 401)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer t0", nil])
+        // Also when it leads back.
+        world.api.value = { request in
+            switch (request.url.host.name, request.url.target) {
+            case ("api.test", "/"): TransportResponse(status: 302, headerFields: [.location: "https://other.test/"], url: request.url)
+            case ("other.test", _): TransportResponse(status: 302, headerFields: [.location: "https://api.test/back"], url: request.url)
+            default: TransportResponse(status: 401, url: request.url)
+            }
+        }
+        #expect(try await status(session(world, source)) == 401)
+        #expect(source.renewals.value == 0)
+    }
+
+    @Test("A request with its own header keeps it, and its refusal renews nothing")
+    func own() async throws {
+        let world = try world()
+        let source = CountingSource()
+        #expect(try await status(session(world, source), URLRequest("https://api.test/", ["authorization": "Basic x"])) == 401)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Basic x"])
+        #expect(source.renewals.value == 0)
+    }
+
+    @Test("A request whose body is a stream is not sent again")
+    func stream() async throws {
+        let world = try world()
+        var request = URLRequest("https://api.test/", method: "POST")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        #expect(try await status(session(world, CountingSource()), request) == 401)
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("A named host over plain http gets no request, and an interceptor without hosts or with a malformed name cannot be made")
+    func refused() async throws {
+        let transport = InProcessTransport(status: 200)
+        let source = CountingSource()
+        let session = try ApproovSession(
+            service: nil, interceptors: [AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        await #expect(throws: ApproovError(.credentialRefused, "")) { try await session.data(for: URLRequest("http://api.test/")) }
+        #expect(transport.requests.isEmpty)
+        #expect(code(as: ApproovError.self) { try AuthenticatedRequests(source: source, hosts: []) } == .initializationError)
+        #expect(
+            code(as: ApproovError.self) {
+                try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], header: ":authority")
+            } == .initializationError)
+    }
+
+    @Test("A new attestation token is bound to the renewed credential")
+    func binding() async throws {
+        let world = try world()
+        let requests = try AuthenticatedRequests(source: CountingSource(), hosts: [HostPattern("api.test")], clock: world.clock)
+        let session = try world.session(interceptors: [requests], bindHeader: "Authorization")
+        #expect(try await status(session) == 200)
+        let tokens = world.apiRequests.compactMap { $0.headerFields[.approovToken] }
+        #expect(tokens.count == 2 && Set(tokens).count == 2)
+    }
+}

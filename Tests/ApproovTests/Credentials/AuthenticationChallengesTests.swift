@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Approov
+
+@Suite struct AuthenticationChallengesTests {
+    @Test(
+        "The schemes of all challenges are found, also beside quoted commas",
+        arguments: [
+            ("", []), ("Approov", ["approov"]), ("Bearer", ["bearer"]), (#"Bearer realm="a, b", error="invalid_token""#, ["bearer"]),
+            (#"Basic realm="x \" , Bearer", Approov"#, ["basic", "approov"]), ("Negotiate abc==, NTLM", ["negotiate", "ntlm"]),
+            (#"Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#, ["newauth", "basic"]),
+            (",, ,Bearer ,", ["bearer"]), (#"Bearer realm="unterminated, Approov"#, ["bearer"]),
+            ("Bearer realm = x, Approov", ["bearer", "approov"]),
+        ])
+    func schemes(_ text: String, _ schemes: [String]) {
+        #expect(AuthenticationChallenges(text).schemes == schemes)
+    }
+
+    @Test(
+        "Only an error parameter says that the scope is insufficient",
+        arguments: [
+            (#"Bearer error="insufficient_scope""#, true), ("Bearer realm=x, error=insufficient_scope, scope=y", true),
+            (#"Basic realm="a", Bearer realm="b", ERROR = "insufficient_scope""#, true),
+            (#"Bearer realm="error=insufficient_scope""#, false), (#"Bearer error="invalid_token""#, false),
+            (#"Bearer error_description="insufficient_scope""#, false), ("", false),
+        ])
+    func scope(_ text: String, _ isInsufficient: Bool) {
+        #expect(AuthenticationChallenges(text).isScopeInsufficient == isInsufficient)
+    }
+
+    @Test("A challenge concerns attestation alone if no other one stands beside it")
+    func attestation() {
+        #expect(AuthenticationChallenges("Approov").concernAttestationAlone)
+        #expect(AuthenticationChallenges("approov, Approov-Signature").concernAttestationAlone)
+        #expect(!AuthenticationChallenges("Approov, Bearer").concernAttestationAlone)
+        #expect(!AuthenticationChallenges("").concernAttestationAlone)
+    }
+}

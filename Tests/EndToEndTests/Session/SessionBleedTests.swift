@@ -1,0 +1,143 @@
+import Approov
+import ApproovAuthority
+import ApproovTesting
+import ApproovTokenCheck
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TestTags
+import Testing
+
+/// What one user of an app leaves for the next: nothing.
+@Suite("Session bleed", .tags(.sockets, .slow), .timeLimit(.minutes(10)))
+struct SessionBleedTests {
+    /// The number of requests in all; `APPROOV_BLEED=10000` makes more.
+    private static let requests = ProcessInfo.processInfo.environment["APPROOV_BLEED"].flatMap(Int.init) ?? 2_000
+    private static let changes = 100
+
+    /// The code of the user who is logged in: it asks, and looks at what it gets.
+    private actor Screen {
+        private let holder: CredentialHolder
+        private let session: ApproovSession
+        private let origin: URL
+        private var user = ""
+        private(set) var answered = 0
+        private(set) var cancelled = 0
+        private(set) var faults: [String] = []
+
+        init(_ holder: CredentialHolder, _ session: ApproovSession, _ origin: URL) {
+            self.holder = holder
+            self.session = session
+            self.origin = origin
+        }
+
+        func logIn(_ user: String) throws {
+            self.user = user
+            try holder.update("Bearer \(user)")
+        }
+
+        func logOut() throws {
+            user = "none"
+            try holder.update(nil)
+        }
+
+        func ask(_ number: Int) async {
+            let path = number % 2 == 0 ? "late" : "now"
+            let request = URLRequest(url: origin.appending(path: path))
+            do {
+                let text: String
+                let head: HTTPURLResponse
+                switch number % 3 {
+                case 0:
+                    let (data, response) = try await session.data(for: request)
+                    (text, head) = (String(decoding: data, as: UTF8.self), response)
+                case 1:
+                    let (bytes, response) = try await session.bytes(for: request)
+                    var read: [UInt8] = []
+                    for try await byte in bytes {
+                        read.append(byte)
+                        if !Array(user.utf8).starts(with: read) { faults.append("a byte of another user's answer") }
+                    }
+                    (text, head) = (String(decoding: read, as: UTF8.self), response)
+                default:
+                    let (file, response) = try await session.download(for: request)
+                    (text, head) = (try String(contentsOf: file, encoding: .utf8), response)
+                    try FileManager.default.removeItem(at: file)
+                }
+                answered += 1
+                if head.statusCode != 200 { faults.append("status \(head.statusCode)") }
+                if text != user { faults.append("\(user) got an answer of \(text)") }
+            } catch is CancellationError {
+                cancelled += 1
+            } catch {
+                faults.append("\(error)")
+            }
+        }
+    }
+
+    @Test("While the user changes a hundred times, no answer, cookie or token of one user reaches another one's code")
+    func bleed() async throws {
+        try await LoopbackWorld.with(share: 2) { world in
+            let mixed = Shared<[String]>([])
+            // Opens when the user changes, so that the answers to "/late" come after that.
+            let turn = Shared(Gate())
+            let router = Router(context: BasicTokenCheckedRequestContext.self)
+            // Refuses a token that is bound to another user.
+            router.add(
+                middleware: try TokenCheckMiddleware(
+                    verifier: world.authority.store.tokenVerifier(audience: LoopbackWorld.apiHost), bindingHeaders: ["Authorization"],
+                    pay: .required))
+            router.get(":when") { request, context in
+                let user = String((request.headers[.authorization] ?? "").dropFirst("Bearer ".count))
+                if let cookie = request.headers[.cookie], cookie != "session=\(user)" { mixed.change { $0.append(cookie) } }
+                if try context.parameters.require("when") == "late" {
+                    let gate = turn.value
+                    try await gate.wait()
+                }
+                return Response(
+                    status: .ok, headers: [.setCookie: "session=\(user); Path=/; Secure"],
+                    body: .init(
+                        asyncSequence: AsyncStream { continuation in
+                            for byte in user.utf8 { continuation.yield(ByteBuffer(bytes: [byte])) }
+                            continuation.finish()
+                        }))
+            }
+            let api = try await TestHTTPServer.start(
+                certificate: TestPKI.leaf(hosts: LoopbackWorld.names, issuer: world.root, key: world.keys[0]),
+                responder: router.buildResponder())
+            let holder = try CredentialHolder("Bearer first")
+            let app = try await world.app {
+                $0.configuration.credential = .header("Authorization", holder, for: [try HostPattern(LoopbackWorld.apiHost)])
+            }
+            let screen = Screen(holder, app.session, try world.url("/", port: api.port))
+            try await withThrowingTaskGroup { group in
+                let each = Self.requests / Self.changes
+                for change in 0..<Self.changes {
+                    let before = turn.change { turn in
+                        defer { turn = Gate() }
+                        return turn
+                    }
+                    try await screen.logIn("user-\(change)")
+                    before.open()
+                    let done = await screen.answered
+                    for number in 0..<each { group.addTask { await screen.ask(change + number) } }
+                    // At least one answer for each user; the late ones are in flight then.
+                    #expect(await eventually { await screen.answered > done })
+                }
+                try await screen.logOut()
+                turn.value.open()
+                try await group.waitForAll()
+            }
+            await api.stop()
+            #expect(await screen.faults == [])
+            #expect(mixed.value == [])
+            #expect(await screen.answered >= Self.changes)
+            #expect(await screen.cancelled >= Self.changes)
+            #expect(await screen.answered + screen.cancelled == Self.requests / Self.changes * Self.changes)
+            #expect(app.service.cachedTokenCount == 0)
+        }
+    }
+}

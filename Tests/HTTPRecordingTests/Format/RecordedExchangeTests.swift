@@ -1,0 +1,24 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct RecordedExchangeTests {
+    @Test("An exchange reads what it wrote, and repeated fields stay separate and in order")
+    func roundTrip() throws {
+        let exchange = RecordedExchange(
+            method: .put, url: "https://api.test/a?b=c", requestLines: ["Accept: */*"], bodyDigest: "00", status: 207, version: "HTTP/2",
+            responseLines: ["Set-Cookie: a", "X: ", "set-cookie: b"], bodyName: "x.body")
+        let read = try RecordedExchange(parsing: exchange.serialized())
+        #expect(read.method == .put && read.url == exchange.url && read.bodyDigest == "00" && read.status == 207)
+        #expect(read.version == "HTTP/2" && read.responseLines == exchange.responseLines && read.bodyName == "x.body")
+        #expect(try read.responseFields[values: .setCookie] == ["a", "b"])
+    }
+
+    @Test("A file that was written by hand needs only method, URL and status")
+    func short() throws {
+        let text = #"{"request":{"method":"GET","url":"HTTPS://API.test"},"response":{"status":200},"note":"by hand"}"#
+        let read = try RecordedExchange(parsing: Array(text.utf8))
+        #expect(read.url == "https://api.test/" && read.version == "HTTP/1.1" && read.bodyName == nil && read.bodyDigest == nil)
+    }
+}

@@ -1,0 +1,213 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct RecordingTransportTests {
+    private let site: Site
+
+    init() throws { site = try Site() }
+
+    @Test("A recorded exchange is replayed with its status, fields and body")
+    func roundTrip() async throws {
+        let request = try TransportRequest("https://api.test:8443/items/7?page=2")
+        let binary = Array(UInt8.min...UInt8.max)
+        try await site.record([request]) { request in
+            TransportResponse(
+                status: 203, headerFields: [.contentType: "image/x", .eTag: "\"e\""], version: "HTTP/2", url: request.url,
+                body: ResponseBody(bytes: binary))
+        }
+        #expect(try site.names.map { $0.suffix(5) } == [".body", ".json"])
+        #expect(try site.names.allSatisfy { $0.hasPrefix("0001-GET-api.test-8443-items-7-") })
+        let response = try await ReplayTransport(from: site.recording).send(request)
+        #expect(response.status == 203 && response.version == "HTTP/2" && response.url == request.url)
+        #expect(response.headerFields[.contentType] == "image/x" && response.headerFields[.eTag] == "\"e\"")
+        #expect(try await response.body.collect(upTo: 1_000) == binary)
+    }
+
+    @Test("The files and the folder are private")
+    func modes() async throws {
+        try await site.record([TransportRequest("https://api.test/")]) { TransportResponse("body", to: $0) }
+        let attributes = try FileManager.default.attributesOfItem(atPath: site.recording.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        for name in try site.names {
+            let attributes = try FileManager.default.attributesOfItem(atPath: site.recording.appending(path: name).path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test("Redirects, errors and responses without content are recorded although the caller drops their bodies")
+    func droppedBodies() async throws {
+        let transport = try RecordingTransport(
+            wrapping: InProcessTransport { request in
+                TransportResponse("why", to: request, status: Int(request.url.target.dropFirst()) ?? 200)
+            }, into: site.recording)
+        for status in [204, 307, 401, 503] { _ = try await transport.send(TransportRequest("https://api.test/\(status)")) }
+        _ = try await transport.send(TransportRequest("https://api.test/200", .head))
+        #expect(try site.names.count { $0.hasSuffix(".json") } == 5)
+        // This body is dropped unread.
+        _ = try await transport.send(TransportRequest("https://api.test/200"))
+        #expect(try site.names.count { $0.hasSuffix(".json") } == 5)
+    }
+
+    @Test("No part of an exchange keeps a secret", arguments: ["application/json", "text/plain", "application/x-www-form-urlencoded", nil])
+    func canaries(type: String?) async throws {
+        let custom = try #require(HTTPField.Name("X-Acme"))
+        let request = try TransportRequest(
+            "https://api.test/login?key=canary-query-1&page=3&canary-query-2&cursor=canary%2Dquery%2D3", .post,
+            [
+                .authorization: "Bearer canary-bearer", .cookie: "id=canary-cookie; x=canary-cookie-2", custom: "canary-custom",
+                .contentType: "application/json",
+            ], body: .bytes(Array("{\"password\":\"canary-password\"}".utf8)))
+        try await site.record([request]) { request in
+            let json = "{\"access_token\":\"canary-token\",\"pin\":4711,\"list\":[\"canary-bearer\",\"canary-query-1\"],\"plain\":\"kept\"}"
+            let text = "canary-bearer canary-custom canary-query-2 canary-query-3 eyJhbGciOiJub25lIn0.canary.canary kept"
+            var fields: HTTPFields = [.setCookie: "id=canary-set; Secure", .location: "https://canary:canary@api.test/x?c=canary#canary"]
+            fields[.contentType] = type
+            let form = "access_token=canary-token&plain=kept&x=canary-bearer"
+            return TransportResponse(
+                type == "application/json" ? json : type == "text/plain" || type == nil ? text : form, to: request, fields)
+        }
+        let everything = try site.everything
+        #expect(!everything.lowercased().contains("canary") && !everything.contains("4711"))
+        #expect(everything.contains("page=3") && everything.contains("kept") && everything.contains("key=REDACTED&"))
+        // The live request, with its secrets, still finds its response.
+        let answer = try await ReplayTransport(from: site.recording, comparingBodiesBy: .standard).send(request)
+        #expect(answer.status == 200)
+    }
+
+    @Test("Equal values of header fields have equal digits in one recording, and others in the next")
+    func equality() async throws {
+        func digits(_ site: Site) async throws -> [String] {
+            let requests = try ["a", "b", "a"].map { try TransportRequest("https://api.test/\($0)", .get, [.authorization: "Basic \($0)"]) }
+            try await site.record(requests) { TransportResponse("", to: $0) }
+            return try site.names.map { name in
+                let text = try String(contentsOf: site.recording.appending(path: name), encoding: .utf8)
+                let value = try #require(text.firstRange(of: "Authorization: ")).upperBound
+                return String(text[value...].prefix(15))
+            }
+        }
+        let (first, second) = (try await digits(site), try await digits(Site()))
+        #expect(first.allSatisfy(RedactedText.isRedacted) && first[0] == first[2] && first[0] != first[1])
+        #expect(first[0] != second[0])
+    }
+
+    @Test("Named fields, query parameters and paths follow the rules, and credentials are redacted even if they are named")
+    func rules() async throws {
+        var rules = RecordingRedaction.standard
+        rules.keptFields.formUnion(["X-Kept", "authorization"])
+        rules.keptQueryNames = ["q"]
+        rules.secretNames = ["IBAN"]
+        rules.maskedPaths = ["/reset/*"]
+        let kept = try #require(HTTPField.Name("x-kept"))
+        let request = try TransportRequest(
+            "https://api.test/reset/canary-path/go?q=kept-query&page=canary-page", .get, [kept: "kept-field", .authorization: "canary"])
+        try await site.record([request], redaction: rules) {
+            TransportResponse("{\"iban\":\"canary\",\"path\":\"canary-path\"}", to: $0, [.contentType: "application/problem+json"])
+        }
+        let everything = try site.everything
+        #expect(!everything.contains("canary"))
+        #expect(everything.contains("kept-query") && everything.contains("kept-field") && everything.contains("/reset/REDACTED/go"))
+        #expect(try await ReplayTransport(from: site.recording).send(request).status == 200)
+
+        rules.bodies = .keep
+        try await site.record([request], redaction: rules) { TransportResponse("{\"iban\":\"as it is\"}", to: $0) }
+        #expect(try site.everything.contains("{\"iban\":\"as it is\"}"))
+    }
+
+    @Test("A body whose secrets cannot be found is not recorded", arguments: [true, false])
+    func unredactable(isCompressed: Bool) async throws {
+        let fields: HTTPFields = isCompressed ? [.contentEncoding: "gzip"] : [.contentType: "application/json"]
+        await #expect(throws: TransportError(.recordingFailed, "")) {
+            try await site.record([TransportRequest("https://api.test/")]) {
+                TransportResponse("{\"password\":\"canary\"", to: $0, fields)
+            }
+        }
+        #expect(try site.names.isEmpty)
+    }
+
+    @Test("A body or recording beyond its limit fails, and a body that is dropped gives its room back")
+    func limits() async throws {
+        var limits = RecordingLimits()
+        limits.maximumBodyBytes = 100
+        limits.maximumTotalBytes = 150
+        let transport = try RecordingTransport(
+            wrapping: InProcessTransport { request in
+                let size = Int(request.url.target.dropFirst()) ?? 0
+                return TransportResponse(String(repeating: "x", count: size), to: request)
+            }, into: site.recording, limits: limits)
+        func read(_ size: Int) async throws { _ = try await transport.send(TransportRequest("https://api.test/\(size)")).text }
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(101) }
+        for _ in 0..<10 {
+            let response = try await transport.send(TransportRequest("https://api.test/90"))
+            var iterator = response.body.makeAsyncIterator()
+            _ = try await iterator.next()
+        }
+        try await read(100)
+        try await read(50)
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(1) }
+        #expect(try site.names.count { $0.hasSuffix(".json") } == 2)
+    }
+
+    @Test("A full folder refuses a request before it is sent")
+    func fullFolder() async throws {
+        var limits = RecordingLimits()
+        limits.maximumExchanges = 1
+        let base = InProcessTransport(status: 200)
+        let transport = try RecordingTransport(wrapping: base, into: site.recording, limits: limits)
+        _ = try await transport.send(TransportRequest("https://api.test/")).text
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await transport.send(TransportRequest("https://api.test/")) }
+        #expect(base.requests.count == 1)
+    }
+
+    @Test("A recording is continued with the next number, and concurrent requests get files of their own")
+    func numbers() async throws {
+        try await site.record([TransportRequest("https://api.test/"), TransportRequest("https://api.test/")]) {
+            TransportResponse("", to: $0)
+        }
+        let transport = try RecordingTransport(wrapping: InProcessTransport(status: 200), into: site.recording)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await transport.send(TransportRequest("https://api.test/")).text } }
+            try await group.waitForAll()
+        }
+        #expect(try site.names.compactMap(RecordingName.number) == Array(1...52))
+    }
+
+    @Test("A folder that other users can write to, a file in its place and a transport that replays are refused")
+    func unsafe() throws {
+        let base = InProcessTransport(status: 200)
+        try FileManager.default.createDirectory(at: site.recording, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: site.recording.path)
+        #expect(throws: TransportError(.recordingFailed, "")) { try RecordingTransport(wrapping: base, into: site.recording) }
+        let file = URL(filePath: try site.folder.write("", to: "file"))
+        #expect(throws: TransportError(.recordingFailed, "")) { try RecordingTransport(wrapping: base, into: file) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: site.recording.path)
+        try site.write(#"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200}}"#, to: "1.json")
+        let replay = try ReplayTransport(from: site.recording)
+        #expect(throws: TransportError(.unsupported, "")) { try RecordingTransport(wrapping: replay, into: site.recording) }
+    }
+
+    @Test("An exchange that cannot be written is an error of the body, and does not overwrite a link")
+    func unwritable() async throws {
+        let request = try TransportRequest("https://api.test/a")
+        let target = try site.folder.write("untouched", to: "target")
+        let transport = try RecordingTransport(wrapping: InProcessTransport(status: 200, body: [65]), into: site.recording)
+        let stem = RecordingName.stem(number: 1, method: .get, url: request.url.text)
+        try FileManager.default.createSymbolicLink(
+            atPath: site.recording.appending(path: stem + ".body").path, withDestinationPath: target)
+        let error = try #require(
+            await #expect(throws: TransportError.self) { _ = try await transport.send(request).text })
+        #expect(error.code == .recordingFailed)
+        #expect(try site.folder.text("target") == "untouched")
+    }
+
+    @Test("Messages of Oblivious HTTP pass unrecorded")
+    func oblivious() async throws {
+        let request = try TransportRequest("https://relay.test/", .post, [.contentType: "message/ohttp-req"], body: .bytes([1]))
+        try await site.record([request]) { TransportResponse("sealed", to: $0) }
+        #expect(try site.names.isEmpty)
+    }
+}

@@ -1,0 +1,197 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct ReplayTransportTests {
+    private let site: Site
+
+    init() throws { site = try Site() }
+
+    private func head(_ url: String = "https://api.test/", _ response: String = #""status":200"#, method: String = "GET") -> String {
+        #"{"request":{"method":"\#(method)","url":"\#(url)"},"response":{\#(response)}}"#
+    }
+
+    private func status(_ transport: ReplayTransport, _ text: String, _ method: HTTPRequest.Method = .get) async throws -> Int {
+        try await transport.send(TransportRequest(text, method)).status
+    }
+
+    /// The error with which the recording cannot be used, which must name the file.
+    private func refusal(naming name: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let error = try #require(
+            await #expect(throws: TransportError.self, sourceLocation: sourceLocation) {
+                _ = try await ReplayTransport(from: site.recording).send(TransportRequest("https://api.test/"))
+            }, sourceLocation: sourceLocation)
+        #expect(error.code == .recordingMissing && error.message.contains(name), sourceLocation: sourceLocation)
+    }
+
+    @Test("Several responses to one request come in their order, and the last one stays")
+    func order() async throws {
+        for status in [201, 202, 203] { try site.write(head("https://api.test/", #""status":\#(status)"#), to: "\(status).json") }
+        let transport = try ReplayTransport(from: site.recording)
+        var seen: [Int] = []
+        for _ in 0..<5 { seen.append(try await status(transport, "https://api.test/")) }
+        #expect(seen == [201, 202, 203, 203, 203])
+    }
+
+    @Test("Method, origin, path and query decide; the order of parameters does not count")
+    func matching() async throws {
+        try site.write(head("https://api.test/a?x=1&y=2&x=3"), to: "1.json")
+        let transport = try ReplayTransport(from: site.recording)
+        for url in ["https://api.test/a?x=1&y=2&x=3", "https://API.test:443/a?y=2&x=1&x=3#fragment"] {
+            #expect(try await status(transport, url) == 200)
+        }
+        for url in [
+            "https://api.test/a?x=3&y=2&x=1", "https://api.test/a?x=1&y=2", "https://api.test/a", "https://api.test/a/?x=1&y=2&x=3",
+            "http://api.test/a?x=1&y=2&x=3", "https://api.test:444/a?x=1&y=2&x=3", "https://b.test/a?x=1&y=2&x=3",
+        ] {
+            await #expect(throws: TransportError(.recordingMissing, "")) { try await status(transport, url) }
+        }
+        await #expect(throws: TransportError(.recordingMissing, "")) {
+            try await status(transport, "https://api.test/a?x=1&y=2&x=3", .post)
+        }
+    }
+
+    @Test("A redacted value stands for the value that was redacted, and for itself")
+    func redacted() async throws {
+        let hash = RedactedText.hashed("first")
+        try site.write(head("https://api.test/REDACTED/x?cursor=\(hash)&pin=REDACTED"), to: "1.json")
+        let transport = try ReplayTransport(from: site.recording)
+        for query in ["cursor=first&pin=1", "pin=2&cursor=first", "cursor=\(hash)&pin=REDACTED"] {
+            #expect(try await status(transport, "https://api.test/secret/x?\(query)") == 200)
+        }
+        await #expect(throws: TransportError(.recordingMissing, "")) {
+            try await status(transport, "https://api.test/secret/x?cursor=second&pin=1")
+        }
+    }
+
+    @Test("An unmatched request fails without naming its URL, or gets a status, or goes to another transport")
+    func unmatched() async throws {
+        try site.write(head(), to: "1.json")
+        let request = try TransportRequest("https://api.test/other?secret=canary")
+        let error = try #require(
+            await #expect(throws: TransportError.self) { try await ReplayTransport(from: site.recording).send(request) })
+        #expect(error.code == .recordingMissing && error.isSafeToRepeat && !"\(error)".contains("canary"))
+        #expect(error.message.contains(site.recording.path))
+        #expect(try await ReplayTransport(from: site.recording, unmatched: .respond(status: 404)).send(request).status == 404)
+        let other = InProcessTransport(status: 299)
+        #expect(try await ReplayTransport(from: site.recording, unmatched: .send(over: other)).send(request).status == 299)
+    }
+
+    @Test("Bodies are compared only if the caller asks for it")
+    func bodies() async throws {
+        let requests = try ["a", "b"].map { try TransportRequest("https://api.test/", .post, body: .bytes(Array($0.utf8))) }
+        try await site.record(requests) { request in
+            guard case .bytes(let bytes) = request.body else { return TransportResponse("", to: request) }
+            return TransportResponse("to " + String(decoding: bytes, as: UTF8.self), to: request)
+        }
+        let comparing = try ReplayTransport(from: site.recording, comparingBodiesBy: .standard)
+        #expect(try await comparing.send(requests[1]).text == "to b")
+        #expect(try await comparing.send(requests[0]).text == "to a")
+        let third = try TransportRequest("https://api.test/", .post, body: .bytes([3]))
+        await #expect(throws: TransportError(.recordingMissing, "")) { try await comparing.send(third) }
+        #expect(try await ReplayTransport(from: site.recording).send(third).text == "to a")
+    }
+
+    @Test("The length of an edited body is right, and HEAD gets none")
+    func lengths() async throws {
+        try site.write("edited", to: "b")
+        for method in ["GET", "HEAD"] {
+            try site.write(
+                head("https://api.test/", #""status":200,"body":"b","fields":["Content-Length: 3"]"#, method: method), to: "\(method).json")
+        }
+        let transport = try ReplayTransport(from: site.recording)
+        let got = try await transport.send(TransportRequest("https://api.test/"))
+        #expect(got.headerFields[.contentLength] == "6")
+        #expect(try await got.text == "edited")
+        let head = try await transport.send(TransportRequest("https://api.test/", .head))
+        #expect(head.headerFields[.contentLength] == "3")
+        #expect(try await head.text.isEmpty)
+    }
+
+    @Test("A body larger than the request allows is refused")
+    func tooLarge() async throws {
+        try site.write("123456", to: "b")
+        try site.write(head("https://api.test/", #""status":200,"body":"b""#), to: "1.json")
+        var request = try TransportRequest("https://api.test/")
+        request.options.maximumBodyBytes = 5
+        let transport = try ReplayTransport(from: site.recording)
+        await #expect(throws: TransportError(.bodyTooLarge, "")) { try await transport.send(request) }
+    }
+
+    @Test("A missing or empty folder is refused by name")
+    func missingFolder() async throws {
+        try await refusal(naming: site.recording.path)
+        try FileManager.default.createDirectory(at: site.recording, withIntermediateDirectories: true)
+        try await refusal(naming: site.recording.path)
+    }
+
+    @Test(
+        "A damaged exchange is refused by the name of its file",
+        arguments: [
+            "", "{", "[]", "{\"request\":{}}", "null", "{\"request\":{},\"response\":{},\"request\":{}}",
+            #"{"request":{"method":"G T","url":"https://api.test/"},"response":{"status":200}}"#,
+            #"{"request":{"method":"GET","url":"/relative"},"response":{"status":200}}"#,
+            #"{"request":{"method":"GET","url":"file:///etc/passwd"},"response":{"status":200}}"#,
+            #"{"request":{"method":"GET","url":"https://user@api.test/"},"response":{"status":200}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":99}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":"200"}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200,"fields":["no colon"]}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200,"fields":["A: b\r\nC: d"]}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200,"fields":"A: b"}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200,"fields":[1]}}"#,
+            #"{"request":{"method":"GET","url":"https://api.test/"},"response":{"status":200,"body":7}}"#,
+        ])
+    func damaged(text: String) async throws {
+        try site.write(head(), to: "0.json")
+        try site.write(text, to: "damaged.json")
+        try await refusal(naming: "damaged.json")
+    }
+
+    @Test("An exchange that was cut at any byte is refused")
+    func truncated() async throws {
+        try await site.record([TransportRequest("https://api.test/")]) { TransportResponse("body", to: $0, [.contentType: "text/plain"]) }
+        let name = try #require(try site.names.last)
+        let text = try String(contentsOf: site.recording.appending(path: name), encoding: .utf8)
+        // The last two bytes are the closing bracket and the end of the line.
+        for count in 0..<text.utf8.count - 2 {
+            try site.write(String(decoding: text.utf8.prefix(count), as: UTF8.self), to: name)
+            try await refusal(naming: name)
+        }
+    }
+
+    @Test("A body's name cannot lead out of the folder", arguments: ["../secret", "/etc/passwd", "..", ".", "", "a/b", "a\\u0000b"])
+    func traversal(name: String) async throws {
+        try site.folder.write("secret", to: "secret")
+        try site.write(head("https://api.test/", #""status":200,"body":"\#(name)""#), to: "1.json")
+        try await refusal(naming: "1.json")
+    }
+
+    @Test("A missing body, a symbolic link, a folder and a FIFO are refused by name")
+    func unusableFiles() async throws {
+        try site.write(head("https://api.test/", #""status":200,"body":"b""#), to: "1.json")
+        let body = site.recording.appending(path: "b").path
+        try await refusal(naming: body)
+        try FileManager.default.createSymbolicLink(atPath: body, withDestinationPath: try site.folder.write("secret", to: "secret"))
+        try await refusal(naming: body)
+        try FileManager.default.removeItem(atPath: body)
+        try FileManager.default.createDirectory(atPath: body, withIntermediateDirectories: false)
+        try await refusal(naming: body)
+        try FileManager.default.removeItem(atPath: body)
+        #expect(mkfifo(body, 0o600) == 0)
+        try await refusal(naming: body)
+
+        let link = site.recording.appending(path: "2.json").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: site.recording.appending(path: "1.json").path)
+        try await refusal(naming: "2.json")
+    }
+
+    @Test("A head that is too large is refused by name")
+    func largeHead() async throws {
+        try site.write(head() + String(repeating: " ", count: RecordedExchange.maximumBytes), to: "1.json")
+        try await refusal(naming: "1.json")
+    }
+}

@@ -1,0 +1,91 @@
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import OAuth2
+
+@Suite struct AuthorizationRequestTests {
+    private let redirect = Samples.url("http://127.0.0.1:4000/callback")
+
+    private func request(issuer: String? = nil, _ additional: [(name: String, value: String)] = []) throws -> AuthorizationRequest {
+        try AuthorizationRequest(
+            client: Samples.client(server: Samples.server(scope: "read", issuer: issuer)), redirectURI: redirect,
+            additionalParameters: additional)
+    }
+
+    private func thrown(_ query: String, _ request: AuthorizationRequest) -> OAuth2Error.Code? {
+        code(as: OAuth2Error.self) { try request.grant(fromQuery: String(query.dropFirst())) }
+    }
+
+    @Test("The page has a new state, and always PKCE with S256")
+    func page() throws {
+        let (first, second) = (try request([("prompt", "login &=")]), try request())
+        let pairs = try #require(FormText.decode(first.url.query() ?? "", limit: 20))
+        let values = Dictionary(uniqueKeysWithValues: pairs.map { ($0.name, $0.value) })
+        #expect(values["response_type"] == "code" && values["client_id"] == "app" && values["redirect_uri"] == redirect.absoluteString)
+        #expect(values["scope"] == "read" && values["state"] == first.state && values["code_challenge_method"] == "S256")
+        #expect(values["code_challenge"] == AuthorizationRequest.challenge(for: first.verifier) && values["prompt"] == "login &=")
+        #expect(first.state != second.state && first.verifier != second.verifier && first.verifier.utf8.count == 43)
+        // RFC 7636, appendix B.
+        #expect(
+            AuthorizationRequest.challenge(for: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+                == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+    }
+
+    @Test(
+        "Additional parameters cannot replace those of the request",
+        arguments: ["state", "code_challenge_method", "redirect_uri", "client_id", "x"])
+    func additional(name: String) {
+        #expect(code(as: OAuth2Error.self) { try request([("x", "1"), (name, "2")]) } == .configurationError)
+    }
+
+    @Test("A redirect with the state gives the grant")
+    func accepted() async throws {
+        let request = try request(issuer: "https://login.test")
+        for issuer in ["", "&iss=https%3A%2F%2Flogin.test"] {
+            let grant = try request.grant(from: Samples.url(redirect.absoluteString + "?code=c%2B1&state=\(request.state)\(issuer)"))
+            let values = Dictionary(uniqueKeysWithValues: try await grant.parameters().map { ($0.name, $0.value) })
+            #expect(values["code"] == "c+1" && values["code_verifier"] == request.verifier)
+        }
+    }
+
+    @Test("A redirect with another state, another issuer, a repeated parameter or another address is refused")
+    func refused() throws {
+        let request = try request(issuer: "https://login.test")
+        let state = "state=\(request.state)"
+        for query in [
+            "", "?code=c", "?code=c&state=", "?code=c&\(state)x", "?code=c&state=\(try self.request().state)", "?code=c&\(state)&\(state)",
+            "?code=c&code=d&\(state)", "?\(state)", "?code=&\(state)", "?code=c%0A&\(state)", "?code=c&\(state)&iss=https://evil.test",
+            "?code=c&\(state)&iss=https://login.test/", "?code=c&\(state)&error=access_denied", "?error=%22&\(state)", "?code=%zz&\(state)",
+            "?code=c&\(state)&x=1&x=2", "?\(state)&code=c&" + (0..<40).map { "p\($0)=1" }.joined(separator: "&"),
+        ] {
+            #expect(thrown(query, request) == .redirectRefused, "\(query)")
+        }
+        for url in ["http://127.0.0.1:4001/callback", "http://127.0.0.1:4000/other", "https://127.0.0.1:4000/callback"] {
+            #expect(code(as: OAuth2Error.self) { try request.grant(from: Samples.url("\(url)?code=c&\(state)")) } == .redirectRefused)
+        }
+    }
+
+    @Test("A redirect without the issuer is refused if the server always sends it")
+    func missingIssuer() throws {
+        let server = try Samples.server(issuer: "https://login.test", alwaysSendsIssuer: true)
+        let request = try AuthorizationRequest(client: Samples.client(server: server), redirectURI: redirect)
+        #expect(thrown("?code=c&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?error=access_denied&state=\(request.state)", request) == .redirectRefused)
+        #expect(thrown("?code=c&state=\(request.state)&iss=https://login.test", request) == nil)
+        #expect(code(as: OAuth2Error.self) { try Samples.server(alwaysSendsIssuer: true) } == .configurationError)
+    }
+
+    @Test("The server's error counts only with the state, and its description appears nowhere")
+    func errors() throws {
+        let request = try request()
+        #expect(thrown("?error=access_denied", request) == .redirectRefused)
+        do {
+            _ = try request.grant(
+                from: Samples.url(redirect.absoluteString + "?error=access_denied&error_description=PRIVATE&state=\(request.state)"))
+            Issue.record("no error")
+        } catch let error as OAuth2Error {
+            #expect(error.code == .authorizationRefused && error.serverError == .accessDenied && !error.description.contains("PRIVATE"))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import ApproovTesting
+import Foundation
+import TestTags
+import Testing
+
+@testable import OAuth2
+
+@Suite(.tags(.sockets)) struct LoopbackRedirectTests {
+    /// A listener that waits, with the request that it waits for.
+    private struct Waiting {
+        let redirect: LoopbackRedirect
+        let request: AuthorizationRequest
+        let task: Task<AuthorizationCodeGrant, any Error>
+        let clock = ManualClock()
+        let port: Int
+
+        init(limits: LoopbackLimits = LoopbackLimits()) throws {
+            let redirect = try LoopbackRedirect(path: "/callback", clock: clock, limits: limits)
+            let request = try AuthorizationRequest(client: Samples.client(), redirectURI: redirect.redirectURI)
+            self.redirect = redirect
+            self.request = request
+            port = try #require(redirect.redirectURI.port)
+            task = Task { try await redirect.grant(for: request) }
+        }
+
+        /// Sends a request as a browser would, and returns the status of the answer, or "" if there is none.
+        func get(_ target: String, host: String? = nil, method: String = "GET", more: String = "") async throws -> String {
+            let client = try RawClient(port: port)
+            client.write("\(method) \(target) HTTP/1.1\r\nHost: \(host ?? "127.0.0.1:\(port)")\r\n\(more)\r\n")
+            return String(await client.readToEnd().text.dropFirst("HTTP/1.1 ".count).prefix(3))
+        }
+
+        var good: String { "/callback?code=c1&state=\(request.state)" }
+    }
+
+    @Test("The redirect of the request is accepted, and the listener then closes")
+    func accepted() async throws {
+        let waiting = try Waiting()
+        #expect(waiting.redirect.redirectURI.absoluteString == "http://127.0.0.1:\(waiting.port)/callback")
+        try #require(try await waiting.get(waiting.good) == "200")
+        let parameters = try await waiting.task.value.parameters()
+        #expect(parameters.contains { $0 == ("code", "c1") })
+        #expect(await eventually { (try? RawClient(port: waiting.port)) == nil })
+        #expect(await codeThrown(as: OAuth2Error.self) { try await waiting.redirect.grant(for: waiting.request) } == .configurationError)
+    }
+
+    @Test("Requests of other pages and programs get an error, and the user's redirect is accepted after them")
+    func foreign() async throws {
+        let waiting = try Waiting()
+        let good = waiting.good
+        #expect(try await waiting.get("/callback?code=evil&state=guess") == "400")
+        #expect(try await waiting.get("/callback?code=evil") == "400")
+        #expect(try await waiting.get(good + "&code=evil") == "400")
+        #expect(try await waiting.get("/callback") == "404")
+        #expect(try await waiting.get("/favicon.ico") == "404")
+        #expect(try await waiting.get("/callback/?code=c&state=\(waiting.request.state)") == "404")
+        #expect(try await waiting.get("http://127.0.0.1/callback?code=c") == "404")
+        #expect(try await waiting.get(good, host: "evil.test") == "421")
+        #expect(try await waiting.get(good, host: "localhost:\(waiting.port)") == "421")
+        #expect(try await waiting.get(good, host: "127.0.0.1") == "421")
+        #expect(try await waiting.get(good, more: "Host: evil.test\r\n") == "421")
+        #expect(try await waiting.get(good, method: "POST") == "405")
+        #expect(try await waiting.get(good, method: "HEAD") == "405")
+        #expect(try await waiting.get("/callback?code=c 1") == "400")
+        #expect(try await waiting.get(good, more: "X: a\nb\r\n") == "400")
+        #expect(try await waiting.get(good, more: "X: \(String(repeating: "x", count: 8_300))\r\n") == "431")
+        #expect(!waiting.task.isCancelled)
+        try #require(try await waiting.get(good) == "200")
+        _ = try await waiting.task.value
+    }
+
+    @Test("Silent and slow connections do not keep the user's redirect away, and are closed")
+    func silent() async throws {
+        let waiting = try Waiting(limits: LoopbackLimits(connectionTimeout: .milliseconds(50), maximumConnections: 2))
+        let silent = try (0..<5).map { _ in try RawClient(port: waiting.port) }
+        for client in silent { client.write("GET /call") }
+        for client in silent { #expect(await client.readToEnd().isClosed) }
+        try #require(try await waiting.get(waiting.good) == "200")
+        _ = try await waiting.task.value
+    }
+
+    @Test("A redirect that arrives in single bytes is accepted")
+    func bytes() async throws {
+        let waiting = try Waiting()
+        let client = try RawClient(port: waiting.port)
+        for byte in "GET \(waiting.good) HTTP/1.1\r\nHost: 127.0.0.1:\(waiting.port)\r\n\r\n".utf8 { client.write([byte]) }
+        try #require(await client.readToEnd().text.hasPrefix("HTTP/1.1 200"))
+        _ = try await waiting.task.value
+    }
+
+    @Test("The server's refusal ends the wait")
+    func refusal() async throws {
+        let waiting = try Waiting()
+        try #require(try await waiting.get("/callback?error=access_denied&state=\(waiting.request.state)") == "200")
+        #expect(await codeThrown(as: OAuth2Error.self) { try await waiting.task.value } == .authorizationRefused)
+    }
+
+    @Test("When the time is over, or the task is cancelled, the wait ends and the port is free")
+    func ends() async throws {
+        let late = try Waiting()
+        await late.clock.sleepers(atLeast: 1)
+        late.clock.advance(by: .seconds(300))
+        #expect(await codeThrown(as: OAuth2Error.self) { try await late.task.value } == .timedOut)
+        let cancelled = try Waiting()
+        cancelled.task.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.task.value }
+        #expect(await eventually { (try? RawClient(port: cancelled.port)) == nil && (try? RawClient(port: late.port)) == nil })
+    }
+
+    @Test("Paths that cannot be a redirect's are refused", arguments: ["", "callback", "/a?b", "/a#b", "/a%2Fb", "/ä", "/a b"])
+    func paths(path: String) {
+        #expect(code(as: OAuth2Error.self) { try LoopbackRedirect(path: path) } == .configurationError)
+    }
+}

@@ -1,0 +1,234 @@
+import Approov
+import ApproovTesting
+import Foundation
+import HTTPClient
+import Testing
+
+@testable import OAuth2
+
+@Suite struct OAuth2CredentialsTests {
+    /// A token endpoint that a test scripts, and credentials that use it.
+    private struct Setting {
+        let clock = ManualClock(date: Date(timeIntervalSince1970: 1_750_000_000))
+        let store: BrittleStore
+        let transport: InProcessTransport
+        let credentials: OAuth2Credentials
+        let answer: Shared<@Sendable (TransportRequest) async throws -> TransportResponse>
+
+        init(level: Authorization.Level = .user, refresh: any RefreshStrategy = RefreshTokenStrategy()) throws {
+            let answer = Shared<@Sendable (TransportRequest) async throws -> TransportResponse>({ .json("{}", 500, to: $0) })
+            self.answer = answer
+            store = BrittleStore()
+            transport = InProcessTransport { try await answer.value($0) }
+            credentials = try OAuth2Credentials(
+                endpoints: Samples.endpoints(clock: clock, over: transport), authorization: Authorization(level: level), store: store,
+                refresh: refresh)
+        }
+
+        func answers(_ json: String, _ status: Int = 200) { answer.value = { .json(json, status, to: $0) } }
+
+        func logIn(_ name: String = "a0", refresh: String? = "r0", expired: Bool = true) async throws {
+            try await credentials.logIn(
+                Samples.token(name, refresh: refresh, life: 3_600, at: expired ? clock.date - 3_600 : clock.date))
+        }
+
+        var thrown: OAuth2Error.Code? {
+            get async { await codeThrown(as: OAuth2Error.self) { try await credentials.token() } }
+        }
+    }
+
+    private static let next = #"{"access_token":"a1","token_type":"Bearer","expires_in":600,"refresh_token":"r1"}"#
+
+    @Test("A valid token is used as it is, and an expired one is renewed and stored before it is used")
+    func renewal() async throws {
+        let setting = try Setting()
+        try await setting.logIn(expired: false)
+        #expect(try await setting.credentials.token().accessToken == "a0" && setting.transport.requests.isEmpty)
+        setting.clock.advance(by: .seconds(3_540))
+        setting.answers(Self.next)
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.map(\.form) == [["grant_type": "refresh_token", "refresh_token": "r0"]])
+        #expect(try await setting.store.token(for: setting.credentials.key)?.refreshToken == "r1")
+    }
+
+    @Test("A renewal without a refresh token keeps the earlier one")
+    func rotation() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answers(#"{"access_token":"a1","token_type":"Bearer","expires_in":600}"#)
+        #expect(try await setting.credentials.token().refreshToken == "r0")
+    }
+
+    @Test(
+        "Only invalid_grant removes the token",
+        arguments: [
+            (400, #"{"error":"invalid_grant"}"#, true), (401, #"{"error":"invalid_grant"}"#, true),
+            (400, #"{"error":"invalid_client"}"#, false),
+            (400, #"{"error":"invalid_request"}"#, false), (404, "", false), (429, #"{"error":"invalid_grant"}"#, false),
+            (503, #"{"error":"invalid_grant"}"#, false), (302, "", false), (200, "{}", false),
+        ])
+    func removal(status: Int, body: String, isRemoved: Bool) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answers(body, status)
+        let thrown = await setting.thrown
+        #expect((thrown == .loginRequired) == isRemoved && thrown != nil)
+        #expect((try await setting.store.token(for: setting.credentials.key) == nil) == isRemoved)
+        if !isRemoved {
+            setting.answers(Self.next)
+            #expect(try await setting.credentials.token().accessToken == "a1")
+        }
+    }
+
+    @Test("An expired token without a refresh token asks for a log-in, and stays")
+    func notRefreshable() async throws {
+        let setting = try Setting()
+        try await setting.logIn(refresh: nil)
+        #expect(await setting.thrown == .loginRequired && setting.transport.requests.isEmpty)
+        #expect(try await setting.store.token(for: setting.credentials.key) != nil)
+    }
+
+    @Test("A token that the store did not take is not used and not lost: the next request stores it")
+    func unsaved() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answers(Self.next)
+        setting.store.failsToStore.value = true
+        #expect(await setting.thrown == .storeFailed)
+        // The server has revoked the earlier refresh token.
+        setting.answers(#"{"error":"invalid_grant"}"#, 400)
+        #expect(await setting.thrown == .storeFailed)
+        setting.store.failsToStore.value = false
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.count == 1)
+        #expect(try await setting.store.token(for: setting.credentials.key)?.refreshToken == "r1")
+    }
+
+    @Test("When every waiter is cancelled, the renewal still ends and its token is stored")
+    func cancelled() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (asked, gate) = (Gate(), Gate())
+        setting.answer.value = { request in
+            asked.open()
+            try await gate.wait()
+            return .json(Self.next, to: request)
+        }
+        let task = Task { try await setting.credentials.token() }
+        try await asked.wait()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        gate.open()
+        let (store, key) = (setting.store, setting.credentials.key)
+        #expect(await eventually { (try? await store.token(for: key))?.accessToken == "a1" })
+    }
+
+    @Test("Logging out during a renewal discards and revokes its token, and no waiter gets it")
+    func logOut() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (asked, gate) = (Gate(), Gate())
+        setting.answer.value = { request in
+            guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
+            asked.open()
+            try await gate.wait()
+            return .json(Self.next, to: request)
+        }
+        let task = Task { try await setting.credentials.token() }
+        try await asked.wait()
+        try await setting.credentials.logOut()
+        gate.open()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .loginRequired)
+        #expect(try await setting.store.token(for: setting.credentials.key) == nil)
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r0", "r1"])
+        #expect(await setting.thrown == .loginRequired)
+    }
+
+    @Test("A user who logs in during another one's renewal keeps the token, and the other one's requests do not get it")
+    func userChange() async throws {
+        let setting = try Setting()
+        try await setting.logIn("alice")
+        let (asked, gate) = (Gate(), Gate())
+        setting.answer.value = { request in
+            guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
+            asked.open()
+            try await gate.wait()
+            return .json(Self.next, to: request)
+        }
+        let task = Task { try await setting.credentials.token() }
+        try await asked.wait()
+        try await setting.logIn("bob", refresh: "rb", expired: false)
+        gate.open()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .loginRequired)
+        #expect(try await setting.credentials.token().accessToken == "bob")
+    }
+
+    @Test("A token that another process renewed meanwhile is taken without a request")
+    func otherProcess() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (store, key) = (setting.store, setting.credentials.key)
+        let old = try #require(try await store.token(for: key))
+        let (entered, gate) = (Gate(), Gate())
+        let other = Task {
+            try await store.withExclusiveAccess(for: key) {
+                entered.open()
+                try await gate.wait()
+                try await store.store(
+                    BearerToken(accessToken: "theirs", issuedAt: setting.clock.date, expiresAt: setting.clock.date + 600).succeeding(old),
+                    for: key)
+            }
+        }
+        try await entered.wait()
+        let task = Task { try await setting.credentials.token() }
+        gate.open()
+        try await other.value
+        #expect(try await task.value.accessToken == "theirs" && setting.transport.requests.isEmpty)
+    }
+
+    @Test("A client whose refresh token is revoked gets a new token by its own grant")
+    func clientLevel() async throws {
+        let setting = try Setting(level: .client)
+        try await setting.logIn()
+        setting.answer.value = { request in
+            request.form["grant_type"] == "refresh_token"
+                ? .json(#"{"error":"invalid_grant"}"#, 400, to: request) : .json(Self.next, to: request)
+        }
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.map { $0.form["grant_type"] } == ["refresh_token", "client_credentials"])
+    }
+
+    @Test("An app's own strategy takes the place of the refresh token")
+    func strategy() async throws {
+        struct Own: RefreshStrategy {
+            func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
+                try await endpoints.issue(ExtensionGrant(type: "urn:own", parameters: [("session", "s")]))
+            }
+        }
+        let setting = try Setting(refresh: Own())
+        try await setting.logIn(refresh: nil)
+        setting.answers(Self.next)
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.map(\.form) == [["grant_type": "urn:own", "session": "s"]])
+    }
+
+    @Test("Clients, levels and accounts have tokens to themselves in one store")
+    func sideBySide() async throws {
+        let (store, transport) = (MemoryTokenStore(), InProcessTransport(status: 500))
+        let clock = ManualClock(date: Date())
+        func credentials(_ id: String, _ level: Authorization.Level, _ account: String) throws -> OAuth2Credentials {
+            try OAuth2Credentials(
+                endpoints: Samples.endpoints(client: OAuth2Client(id: id, server: Samples.server()), clock: clock, over: transport),
+                authorization: Authorization(level: level), store: store, account: account)
+        }
+        let all = [
+            try credentials("app", .user, ""), try credentials("app", .user, "bob"), try credentials("app", .client, ""),
+            try credentials("other", .user, ""),
+        ]
+        for (index, one) in all.enumerated() { try await one.logIn(Samples.token("t\(index)", refresh: nil)) }
+        for (index, one) in all.enumerated() { #expect(try await one.token().accessToken == "t\(index)") }
+        try await all[0].logOut()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await all[0].token() } == .loginRequired)
+        #expect(try await all[1].token().accessToken == "t1")
+    }
+}

@@ -1,0 +1,139 @@
+import Approov
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import TestTags
+import Testing
+
+@testable import OAuth2
+
+@Suite(.tags(.sockets)) struct OAuth2InterceptorTests {
+    private static let crowd = ProcessInfo.processInfo.environment["APPROOV_CROWD"].flatMap { Int($0) } ?? 1_000
+
+    private func get(_ session: ApproovSession, _ url: URL) async throws -> (text: String, status: Int) {
+        let (data, head) = try await session.data(from: url)
+        return (String(decoding: data, as: UTF8.self), head.statusCode)
+    }
+
+    @Test("A thousand requests with an expired token: one refresh, a thousand answers")
+    func crowd() async throws {
+        let server = try await RotatingServer()
+        let credentials = try server.credentials(MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1))
+        let session = try server.session(credentials)
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<Self.crowd { group.addTask { try await get(session, server.api).text } }
+            return try await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(answers == ["a1": Self.crowd])
+        #expect(server.state.value.refreshes == 1 && server.state.value.answers == Self.crowd)
+        await server.stop()
+    }
+
+    @Test("A thousand requests whose token the server refuses: one refresh, a thousand answers")
+    func refusedCrowd() async throws {
+        let server = try await RotatingServer()
+        let credentials = try server.credentials(MemoryTokenStore())
+        try await credentials.logIn(Samples.token("stale", refresh: "r0"))
+        server.state.change { $0.onlyCurrent = true }
+        let session = try server.session(credentials)
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<Self.crowd { group.addTask { try await get(session, server.api).text } }
+            return try await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(answers == ["a1": Self.crowd] && server.state.value.refreshes == 1)
+        await server.stop()
+    }
+
+    @Test("A client token is obtained without a log-in, and again when the server refuses it or it has expired")
+    func client() async throws {
+        let server = try await RotatingServer()
+        let store = MemoryTokenStore()
+        let clock = ManualClock(date: Date())
+        let credentials = try server.credentials(store, level: .client, clock: clock)
+        let session = try server.session(credentials)
+        #expect(try await get(session, server.api).text == "c1")
+        #expect(try await get(session, server.api).text == "c1")
+        server.state.change { $0.clientTokens += 1 }
+        #expect(try await get(session, server.api).text == "c3")
+        clock.advance(by: .seconds(3_600))
+        #expect(try await get(session, server.api).text == "c4")
+        await server.stop()
+    }
+
+    @Test("Without a log-in nothing is sent, and the error says so")
+    func loggedOut() async throws {
+        let transport = InProcessTransport(status: 200)
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: MemoryTokenStore())
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        #expect(
+            await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("https://api.test/")) } == .credentialMissing
+        )
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test("Only the named hosts get the token, over https only, and a redirect takes it nowhere else")
+    func hosts() async throws {
+        let transport = InProcessTransport { request in
+            request.url.target == "/away"
+                ? TransportResponse(status: 302, headerFields: [.location: "https://evil.test/"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0"))
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        _ = try await session.data(from: Samples.url("https://api.test/away"))
+        _ = try await session.data(from: Samples.url("https://other.test/"))
+        #expect(
+            await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("http://api.test/")) } == .credentialRefused)
+        #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Bearer a0", nil, nil])
+        #expect(transport.requests.map(\.url.host.name) == ["api.test", "evil.test", "other.test"])
+        #expect(throws: ApproovError.self) { try OAuth2Interceptor(credentials, hosts: []) }
+    }
+
+    @Test("Basic authorization of a client sends its identifier and secret")
+    func basic() async throws {
+        let transport = InProcessTransport(status: 200)
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(over: transport), authorization: Authorization(type: .basic, level: .client),
+            store: MemoryTokenStore())
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        _ = try await session.data(from: Samples.url("https://api.test/"))
+        #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Basic YXBwOnMzY3JldA=="])
+        #expect(
+            code(as: OAuth2Error.self) {
+                try OAuth2Credentials(
+                    endpoints: Samples.endpoints(over: transport), authorization: Authorization(type: .basic, level: .user),
+                    store: MemoryTokenStore())
+            } == .configurationError)
+    }
+
+    @Test("A refused request of a user who is logged out meanwhile is not sent again with the next user's token")
+    func otherUser() async throws {
+        let store = MemoryTokenStore()
+        let logIn = Shared<(@Sendable () async throws -> Void)?>(nil)
+        let transport = InProcessTransport { request in
+            try await logIn.value?()
+            return TransportResponse(status: 401, headerFields: [.wwwAuthenticate: "Bearer"], url: request.url)
+        }
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: transport), store: store)
+        try await credentials.logIn(Samples.token("alice", refresh: nil))
+        logIn.value = { try await credentials.logIn(Samples.token("bob", refresh: nil)) }
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        #expect(try await session.data(from: Samples.url("https://api.test/")).1.statusCode == 401)
+        #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Bearer alice"])
+    }
+}

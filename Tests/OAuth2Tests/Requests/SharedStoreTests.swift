@@ -1,0 +1,52 @@
+import Approov
+import ApproovBase
+import ApproovTesting
+import Foundation
+import TestTags
+import Testing
+
+@testable import OAuth2
+
+@Suite("Processes that share a token store", .tags(.sockets, .processes, .slow))
+struct SharedStoreTests {
+    @Test("Four processes share tokens of a server that revokes a refresh token used twice: no user is logged out")
+    func fourProcesses() async throws {
+        let server = try await RotatingServer()
+        let folder = try TemporaryFolder()
+        let (tokens, key) = (folder.path("tokens"), folder.path("keys/k"))
+        let store = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k")))
+        let credentials = try server.credentials(store)
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1))
+        let roots = try folder.write(server.root.pem, to: "roots.pem")
+        let url = server.url
+        let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await ChildProcess.run(ChildProcess.beside("oauth2-worker"), ["requests", tokens, key, roots, url, "25"])
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for run in runs {
+            #expect(run.exitCode == 0, "\(run.errors)")
+            #expect(run.output == String(repeating: "200\n", count: 100))
+        }
+        let state = server.state.value
+        #expect(!state.isRevoked && state.answers == 400)
+        // Each process finds its token expired 25 times, and takes what another one renewed if that has not.
+        #expect((25...100).contains(state.refreshes))
+        #expect(try await credentials.token().refreshToken == "r\(state.current)")
+        await server.stop()
+    }
+
+    @Test("Without a common store the same server ends the log-in")
+    func separateStores() async throws {
+        let server = try await RotatingServer()
+        let (first, second) = (try server.credentials(MemoryTokenStore()), try server.credentials(MemoryTokenStore()))
+        for credentials in [first, second] { try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1)) }
+        #expect(try await first.token().accessToken == "a1")
+        #expect(await codeThrown(as: OAuth2Error.self) { try await second.token() } == .loginRequired)
+        #expect(server.state.value.isRevoked)
+        await server.stop()
+    }
+}

@@ -1,0 +1,61 @@
+import ApproovBase
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import OAuth2
+
+@Suite struct ConduitTokenFileTests {
+    /// Made with Python's hashlib and cryptography as Conduit makes it, from the passphrase "correct horse" and the salt "battery".
+    private static let content =
+        Base64.decode(
+            "AAECAwQFBgcICQoLDA0ODx4Hs40kfzR9bBtf1omhsw9qUnD5mXSN3N/j3HeZB3nKVK2siBQeiPW5n32F5AGXU0FtamQwxFIYcYx/gbjNiCBrvgwFoai5MPlwjpHmx+0GTddagskxScxOSN0xsjxNjA=="
+        ) ?? []
+
+    private func file(_ content: [UInt8], in folder: TemporaryFolder, passphrase: String = "correct horse") throws -> ConduitTokenFile {
+        try PrivateFile(path: folder.path("token.bin")).write(content)
+        return ConduitTokenFile(folder.file("token.bin"), passphrase: passphrase, salt: "battery")
+    }
+
+    @Test("A file of Conduit's cipher moves into a store once")
+    func moves() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (store, key) = (MemoryTokenStore(), try Samples.key())
+        #expect(try await file.move(to: store, for: key))
+        let token = try #require(try await store.token(for: key))
+        #expect(token.accessToken == "conduit-access" && token.refreshToken == "conduit-refresh")
+        #expect(token.expiresAt == Date(timeIntervalSinceReferenceDate: 798_412_345.25))
+        #expect(try folder.names.isEmpty)
+        #expect(try await !file.move(to: store, for: key))
+    }
+
+    @Test("A store that fails leaves the file, and a token that the store has stays")
+    func failures() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (brittle, key) = (BrittleStore(), try Samples.key())
+        brittle.failsToStore.value = true
+        await #expect(throws: OAuth2Error.self) { try await file.move(to: brittle, for: key) }
+        #expect(try folder.names == ["token.bin"])
+        let (store, newer) = (MemoryTokenStore(), try Samples.token("newer"))
+        try await store.store(newer, for: key)
+        #expect(try await !file.move(to: store, for: key))
+        #expect(try await store.token(for: key) == newer)
+    }
+
+    @Test("Plain JSON, another passphrase, truncation and unsafe files are refused, and the file stays")
+    func refused() throws {
+        let folder = try TemporaryFolder()
+        let plain = Array(#"{"accessToken":"evil","expiration":1}"#.utf8)
+        for content in [plain, [], Array(Self.content.dropLast()), Array(Self.content.dropLast(16)), [UInt8](repeating: 0, count: 32)] {
+            let file = try file(content, in: folder)
+            #expect(code(as: OAuth2Error.self) { try file.token() } == .tokenDamaged)
+            #expect(try folder.names == ["token.bin"])
+        }
+        #expect(code(as: OAuth2Error.self) { try file(Self.content, in: folder, passphrase: "wrong").token() } == .tokenDamaged)
+        let open = try file(Self.content, in: folder)
+        chmod(folder.path("token.bin"), 0o644)
+        #expect(code(as: OAuth2Error.self) { try open.token() } == .storeFailed)
+    }
+}

@@ -1,0 +1,227 @@
+import ApproovBase
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import OAuth2
+
+@Suite struct FileTokenStoreTests {
+    /// A folder of tokens with its key in another folder.
+    private struct Place {
+        let folder: TemporaryFolder
+        let store: FileTokenStore
+        let key: TokenKey
+
+        init() throws {
+            folder = try TemporaryFolder()
+            store = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/wrapping.key")))
+            key = try Samples.key("alice@example.com")
+        }
+
+        var path: String { store.path(key) }
+        /// The same files, as another process sees them.
+        var other: FileTokenStore { FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/wrapping.key"))) }
+
+        func thrown(_ body: () async throws -> Void) async -> OAuth2Error.Code? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return (error as? OAuth2Error)?.code
+            }
+        }
+    }
+
+    @Test("A token is stored in a private file that shows neither the token nor the account, and another process reads it")
+    func roundTrip() async throws {
+        let place = try Place()
+        #expect(try await place.store.token(for: place.key) == nil)
+        let token = try Samples.token("ACCESS", refresh: "REFRESH")
+        try await place.store.store(token, for: place.key)
+        #expect(try await place.store.token(for: place.key) == token)
+        #expect(try await place.other.token(for: place.key) == token)
+        #expect(try await place.other.token(for: Samples.key("bob")) == nil)
+        let status = try #require(FileStatus(place.path))
+        #expect(status.permissions == 0o600 && FileStatus(place.folder.path("tokens"))?.permissions == 0o700)
+        let bytes = try Data(contentsOf: URL(filePath: place.path))
+        for secret in ["ACCESS", "REFRESH", "alice"] { #expect(bytes.range(of: Data(secret.utf8)) == nil && !place.path.contains(secret)) }
+        // Every write has its own nonce.
+        try await place.store.store(token, for: place.key)
+        #expect(try Data(contentsOf: URL(filePath: place.path)) != bytes)
+        let later = try Samples.token("NEXT")
+        try await place.other.store(later, for: place.key)
+        #expect(try await place.store.token(for: place.key) == later)
+        try await place.store.remove(for: place.key)
+        #expect(try await place.other.token(for: place.key) == nil)
+        #expect(!(try FileManager.default.contentsOfDirectory(atPath: place.folder.path("tokens"))).contains { $0.hasSuffix(".token") })
+    }
+
+    @Test("Replacing succeeds only while the expected token is there")
+    func replace() async throws {
+        let place = try Place()
+        let (first, second, third) = (try Samples.token("a"), try Samples.token("b"), try Samples.token("c"))
+        #expect(try await !place.store.replace(first, with: second, for: place.key))
+        try await place.store.store(first, for: place.key)
+        #expect(try await place.store.replace(first, with: second, for: place.key))
+        #expect(try await !place.other.replace(first, with: third, for: place.key))
+        #expect(try await place.other.replace(second, with: nil, for: place.key))
+        #expect(try await place.store.token(for: place.key) == nil)
+    }
+
+    @Test("A file truncated at any byte does not open, is set aside and reported, and the next log-in is stored")
+    func truncated() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token("SECRET"), for: place.key)
+        let whole = try Array(Data(contentsOf: URL(filePath: place.path)))
+        for count in 0..<whole.count {
+            try PrivateFile(path: place.path).write(Array(whole[..<count]))
+            let store = place.other
+            #expect(await place.thrown { _ = try await store.token(for: place.key) } == .tokenDamaged, "\(count) bytes")
+            #expect(try Array(Data(contentsOf: URL(filePath: place.path + ".damaged"))) == Array(whole[..<count]))
+            #expect(try await store.token(for: place.key) == nil)
+        }
+        try await place.store.store(Samples.token("b"), for: place.key)
+        #expect(try await place.store.token(for: place.key)?.accessToken == "b")
+        try await place.store.remove(for: place.key)
+        #expect(FileStatus(place.path + ".damaged") == nil)
+    }
+
+    @Test("A file with any bit flipped does not open")
+    func flipped() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token("SECRET"), for: place.key)
+        let whole = try Array(Data(contentsOf: URL(filePath: place.path)))
+        let store = place.other
+        for index in 0..<(whole.count * 8) {
+            var bytes = whole
+            bytes[index / 8] ^= 1 << (index % 8)
+            try PrivateFile(path: place.path).write(bytes)
+            let thrown = await place.thrown { _ = try await store.token(for: place.key) }
+            // A flipped key identifier looks like another key; that file stays.
+            #expect(thrown == ((4..<12).contains(index / 8) ? .wrongKey : .tokenDamaged), "bit \(index)")
+        }
+    }
+
+    @Test("A file in the place of another account's does not open")
+    func swapped() async throws {
+        let place = try Place()
+        let bob = try Samples.key("bob")
+        try await place.store.store(Samples.token("a"), for: place.key)
+        try FileManager.default.copyItem(atPath: place.path, toPath: place.store.path(bob))
+        #expect(await place.thrown { _ = try await place.store.token(for: bob) } == .tokenDamaged)
+    }
+
+    @Test("Plain JSON in the place of a token is never read")
+    func plain() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token(), for: place.key)
+        try PrivateFile(path: place.path).write(TokenRecord.bytes(of: Samples.token("evil")))
+        #expect(await place.thrown { _ = try await place.store.token(for: place.key) } == .tokenDamaged)
+    }
+
+    @Test("Another key does not open the file, which stays for the right one")
+    func wrongKey() async throws {
+        let place = try Place()
+        let token = try Samples.token()
+        try await place.store.store(token, for: place.key)
+        let other = FileTokenStore(directory: place.folder.file("tokens"), key: .file(place.folder.file("keys/other.key")))
+        #expect(await place.thrown { _ = try await other.token(for: place.key) } == .wrongKey)
+        #expect(try await place.other.token(for: place.key) == token)
+    }
+
+    @Test("A symbolic link, a FIFO, a folder, a file open to others and one that is too large are refused and stay")
+    func unsafe() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token(), for: place.key)
+        let aside = place.folder.path("aside")
+        try FileManager.default.moveItem(atPath: place.path, toPath: aside)
+        let (store, key, path) = (place.other, place.key, place.path)
+        func refused(_ what: String) async {
+            #expect(await place.thrown { _ = try await store.token(for: key) } == .storeFailed, "\(what)")
+            #expect(FileStatus(path, followsLink: false) != nil, "\(what)")
+            unlink(path)
+            rmdir(path)
+        }
+        symlink(aside, path)
+        await refused("link")
+        mkfifo(path, 0o600)
+        await refused("FIFO")
+        mkdir(path, 0o700)
+        await refused("folder")
+        try FileManager.default.copyItem(atPath: aside, toPath: path)
+        chmod(path, 0o644)
+        await refused("mode")
+        try PrivateFile(path: path).write([UInt8](repeating: 0, count: 200_000))
+        await refused("size")
+        if geteuid() == 0 {
+            try FileManager.default.copyItem(atPath: aside, toPath: path)
+            chown(path, 65_534, 65_534)
+            await refused("owner")
+        }
+        // Writing puts a file in the place of a link, and leaves what the link points to.
+        symlink(aside, path)
+        let before = try Data(contentsOf: URL(filePath: aside))
+        try await store.store(Samples.token("b"), for: key)
+        #expect(try Data(contentsOf: URL(filePath: aside)) == before)
+        #expect(try await store.token(for: key)?.accessToken == "b")
+    }
+
+    @Test("A folder that others can write to is refused")
+    func folder() async throws {
+        let place = try Place()
+        mkdir(place.folder.path("tokens"), 0o700)
+        chmod(place.folder.path("tokens"), 0o777)
+        #expect(await place.thrown { try await place.store.store(Samples.token(), for: place.key) } == .storeFailed)
+    }
+
+    @Test("Exclusive access is taken in turns by tasks and by stores that share the folder")
+    func exclusive() async throws {
+        let place = try Place()
+        let inside = Shared(0)
+        let total = Shared(0)
+        let stores = [place.store, place.other, place.other]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<30 {
+                group.addTask {
+                    try await stores[index % 3].withExclusiveAccess(for: place.key) {
+                        #expect(
+                            inside.change {
+                                $0 += 1; return $0
+                            } == 1)
+                        await Task.yield()
+                        #expect(
+                            inside.change {
+                                $0 -= 1; return $0
+                            } == 0)
+                        total.change { $0 += 1 }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(total.value == 30)
+    }
+
+    @Test("A cancelled task does not wait for its turn, and the others get theirs")
+    func cancelled() async throws {
+        let place = try Place()
+        let gate = Gate()
+        let entered = Gate()
+        let holder = Task {
+            try await place.store.withExclusiveAccess(for: place.key) {
+                entered.open()
+                try await gate.wait()
+            }
+        }
+        try await entered.wait()
+        let inProcess = Task { try await place.store.withExclusiveAccess(for: place.key) {} }
+        let otherProcess = Task { try await place.other.withExclusiveAccess(for: place.key) {} }
+        inProcess.cancel()
+        otherProcess.cancel()
+        await #expect(throws: CancellationError.self) { try await inProcess.value }
+        await #expect(throws: CancellationError.self) { try await otherProcess.value }
+        gate.open()
+        try await holder.value
+        try await place.store.withExclusiveAccess(for: place.key) {}
+    }
+}

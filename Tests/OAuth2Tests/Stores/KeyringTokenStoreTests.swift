@@ -1,0 +1,46 @@
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import OAuth2
+
+@Suite struct KeyringTokenStoreTests {
+    /// Whether the kernel lets this process use the user's keyring; containers often forbid it.
+    static var isPossible: Bool {
+        let name = "approov:test:\(UUID().uuidString)"
+        defer { try? KernelKeyring.remove(name) }
+        return (try? KernelKeyring.write([1], named: name)) != nil && (try? KernelKeyring.read(name, limit: 1)) == [1]
+    }
+
+    @Test("A token is stored, replaced and removed", .enabled("the kernel's keyring cannot be used here") { isPossible })
+    func roundTrip() async throws {
+        let folder = try TemporaryFolder()
+        let name = "approov:test:\(UUID().uuidString)"
+        let store = KeyringTokenStore(name: name, lockDirectory: folder.file("locks"))
+        let other = KeyringTokenStore(name: name, lockDirectory: folder.file("locks"))
+        let key = try Samples.key()
+        let (first, second) = (try Samples.token("a"), try Samples.token("b"))
+        #expect(try await store.token(for: key) == nil)
+        try await store.store(first, for: key)
+        #expect(try await other.token(for: key) == first)
+        #expect(try await other.token(for: Samples.key("bob")) == nil)
+        #expect(try await !store.replace(second, with: nil, for: key))
+        #expect(try await other.replace(first, with: second, for: key))
+        #expect(try await store.withExclusiveAccess(for: key) { try await other.token(for: key) } == second)
+        try await store.remove(for: key)
+        #expect(try await other.token(for: key) == nil)
+    }
+
+    @Test("What is no token, or is too large, is refused", .enabled("the kernel's keyring cannot be used here") { isPossible })
+    func damaged() async throws {
+        let folder = try TemporaryFolder()
+        let name = "approov:test:\(UUID().uuidString)"
+        let store = KeyringTokenStore(name: name, lockDirectory: folder.file("locks"))
+        let key = try Samples.key()
+        let description = store.description(key)
+        defer { try? KernelKeyring.remove(description) }
+        try KernelKeyring.write(Array("{}".utf8), named: description)
+        #expect(await codeThrown(as: OAuth2Error.self) { try await store.token(for: key) } == .tokenDamaged)
+        #expect(code(as: OAuth2Error.self) { try KernelKeyring.read(description, limit: 1) } == .storeFailed)
+    }
+}

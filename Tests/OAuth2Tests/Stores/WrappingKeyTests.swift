@@ -1,0 +1,75 @@
+import ApproovBase
+import ApproovTesting
+import Foundation
+import Testing
+
+@testable import OAuth2
+
+@Suite struct WrappingKeyTests {
+    private func thrown(_ key: WrappingKey, in folder: TemporaryFolder) -> OAuth2Error.Code? {
+        code(as: OAuth2Error.self) { try key.bytes(folder: folder.path) }
+    }
+
+    @Test("A key file is made once, private, and in another folder than the tokens")
+    func file() throws {
+        let folder = try TemporaryFolder()
+        let key = WrappingKey.file(folder.file("keys/k"))
+        let bytes = try key.bytes(folder: folder.path)
+        #expect(try bytes.count == 32 && key.bytes(folder: folder.path) == bytes)
+        #expect(FileStatus(folder.path("keys/k"))?.permissions == 0o600)
+        #expect(thrown(.file(folder.file("k")), in: folder) == .configurationError)
+        for content in [[], [UInt8](repeating: 1, count: 31), [UInt8](repeating: 1, count: 33)] {
+            try PrivateFile(path: folder.path("keys/k")).write(content)
+            #expect(thrown(key, in: folder) == .storeFailed)
+        }
+        try PrivateFile(path: folder.path("keys/k")).write(bytes)
+        chmod(folder.path("keys/k"), 0o640)
+        #expect(thrown(key, in: folder) == .storeFailed)
+    }
+
+    @Test("A systemd credential is read from its folder, and only by a plain name")
+    func credential() throws {
+        let folder = try TemporaryFolder()
+        let environment = ["CREDENTIALS_DIRECTORY": folder.path]
+        try folder.write([UInt8](repeating: 7, count: 16), to: "wrap")
+        chmod(folder.path("wrap"), 0o440)
+        let key = WrappingKey.systemdCredential("wrap", environment: environment)
+        #expect(try key.bytes(folder: folder.path).count == 32)
+        try folder.write([UInt8](repeating: 7, count: 15), to: "short")
+        chmod(folder.path("short"), 0o400)
+        for name in ["", ".", "..", "../wrap", "missing", "short"] {
+            #expect(thrown(.systemdCredential(name, environment: environment), in: folder) == .configurationError, "\(name)")
+        }
+        chmod(folder.path("wrap"), 0o444)
+        #expect(thrown(key, in: folder) == .configurationError)
+        #expect(thrown(.systemdCredential("wrap", environment: [:]), in: folder) == .configurationError)
+    }
+
+    @Test("A passphrase gives the same key with the same salt, and another one with another passphrase or salt")
+    func passphrase() throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let key = try WrappingKey.passphrase("correct horse").bytes(folder: folder.path)
+        #expect(try WrappingKey.passphrase("correct horse").bytes(folder: folder.path) == key)
+        #expect(try WrappingKey.passphrase("correct horsf").bytes(folder: folder.path) != key)
+        #expect(try WrappingKey.passphrase("correct horse").bytes(folder: other.path) != key)
+        #expect(thrown(.passphrase(""), in: folder) == .configurationError)
+    }
+
+    @Test("A key of the app's own source must have 32 bytes")
+    func own() throws {
+        let folder = try TemporaryFolder()
+        #expect(try WrappingKey { [UInt8](repeating: 1, count: 32) }.bytes(folder: folder.path).count == 32)
+        #expect(thrown(WrappingKey { [1] }, in: folder) == .configurationError)
+    }
+
+    @Test(
+        "A key in the kernel's keyring is made once",
+        .enabled("the kernel's keyring cannot be used here") { KeyringTokenStoreTests.isPossible })
+    func keyring() throws {
+        let folder = try TemporaryFolder()
+        let name = "approov:test:\(UUID().uuidString)"
+        defer { try? KernelKeyring.remove(name) }
+        let key = try WrappingKey.keyring(name).bytes(folder: folder.path)
+        #expect(try key.count == 32 && WrappingKey.keyring(name).bytes(folder: folder.path) == key)
+    }
+}

@@ -1,0 +1,67 @@
+import APIClient
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import TestTags
+import Testing
+
+/// Runs the snippets about `APIClient` against a server.
+@Suite(.tags(.sockets)) struct ClientSnippetTests {
+    private struct Seen: Equatable {
+        let line: String
+        let language: String?
+    }
+
+    /// Starts a server that answers GET with one JSON text and all else with another, and notes what it was asked.
+    private func server(
+        _ list: String = "[]", _ other: String = "{}", status: HTTPResponse.Status = .ok, _ seen: Shared<[Seen]>
+    ) async throws -> TestHTTPServer {
+        try await TestHTTPServer.start(certificate: nil) { request in
+            let name = request.headerFields.first { $0.name.canonicalName == "accept-language" }
+            seen.change { $0.append(Seen(line: "\(request.method.rawValue) \(request.target)", language: name?.value)) }
+            return TestResponse(status, headerFields: [.contentType: "application/json"], text: request.method == .get ? list : other)
+        }
+    }
+
+    @Test("The README's client publishes an article, and lists others with its query")
+    func publishing() async throws {
+        let seen = Shared<[Seen]>([])
+        let server = try await server(#"[{"id": 3, "title": "Linux"}]"#, #"{"id": 7, "title": "Swift"}"#, seen)
+        let api = try #require(URL(string: server.url + "/v1"))
+        let articles = try await publish("Swift", at: api, over: ApproovSession(service: nil))
+        #expect(articles.map(\.title) == ["Linux"])
+        #expect(seen.value.map(\.line) == ["POST /v1/articles", "GET /v1/articles?near=7&tags%5B0%5D=news&tags%5B1%5D=swift"])
+        await server.stop()
+    }
+
+    @Test("The article's rules add the language, and its deletion tells a refusal from an unreachable server")
+    func rulesAndRefusals() async throws {
+        let seen = Shared<[Seen]>([])
+        let server = try await server(status: .conflict, seen)
+        let base = try #require(URL(string: server.url))
+        let client = try localized(APIClient(base: base, session: ApproovSession(service: nil)), language: "de")
+        guard case .refused(status: 409) = try await delete(client.resource("items/7")) else { throw TestServerError("not refused") }
+        #expect(seen.value == [Seen(line: "DELETE /items/7", language: "de")])
+        await server.stop()
+        guard case .tryLater = try await delete(client.resource("items/7")) else { throw TestServerError("not to be tried later") }
+    }
+
+    @Test("The article's upload sends both parts of the form")
+    func upload() async throws {
+        let bodies = Shared<[Data]>([])
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            let body = try await request.body.collect(upTo: 1 << 20)
+            bodies.change { $0.append(Data(body)) }
+            return TestResponse(text: request.target)
+        }
+        let folder = try TemporaryFolder()
+        let photo = URL(filePath: try folder.write("a photo", to: "beach.jpg"))
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
+        let response = try await addPhoto(photo, titled: "Beach", to: "summer/2026", with: client)
+        #expect(String(decoding: response.data, as: UTF8.self) == "/albums/summer%2F2026")
+        let text = String(decoding: bodies.value.first ?? Data(), as: UTF8.self)
+        #expect(text.contains("a photo") && text.contains("Beach") && text.contains("filename=\"photo.jpg\""))
+        await server.stop()
+    }
+}

@@ -1,0 +1,14 @@
+import APIClient
+import Approov
+import Foundation
+
+struct Article: Codable {
+    let id: Int
+    let title: String
+}
+
+func publish(_ title: String, at api: URL, over session: ApproovSession) async throws -> [Article] {
+    let client = try APIClient(base: api, session: session)
+    let article: Article = try await client.post("articles", parameters: ["title": title])
+    return try await client.get("articles", query: ["near": "\(article.id)", "tags": ["news", "swift"]])
+}

@@ -1,0 +1,16 @@
+import Approov
+import CertificatePinning
+import Foundation
+import OAuth2
+
+func logIn(_ credentials: OAuth2Credentials, show: (URL) -> Void) async throws {
+    let redirect = try LoopbackRedirect()
+    let request = try AuthorizationRequest(client: credentials.endpoints.client, redirectURI: redirect.redirectURI)
+    show(request.url)  // in the user's browser
+    try await credentials.logIn(credentials.endpoints.issue(redirect.grant(for: request)))
+}
+
+func authorizedSession(_ credentials: OAuth2Credentials, service: ApproovService) throws -> ApproovSession {
+    let interceptor = try OAuth2Interceptor(credentials, hosts: [HostPattern("api.example.com")])
+    return try ApproovSession(service: service, interceptors: [interceptor], bindHeader: "Authorization")
+}
