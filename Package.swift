@@ -262,10 +262,14 @@ let package = Package(
                 "MessageSignatures", "OHTTP", crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
+        // A process whose memory tests look at.
+        .executableTarget(
+            name: "upload-meter", dependencies: ["APIClient", "Approov"], path: "Tests/UploadMeter", swiftSettings: settings),
         .testTarget(
             name: "APIClientTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", httpTypes,
+                "upload-meter", "APIClient", "Approov", "ApproovBase", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient",
+                httpTypes,
                 "TestTags",
             ],
             swiftSettings: settings),
@@ -350,7 +354,8 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting", "ApproovTokenCheck",
+                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
+                "ApproovTokenCheck",
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
                 "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,

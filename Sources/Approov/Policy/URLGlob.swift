@@ -1,7 +1,7 @@
 import ApproovBase
 import CertificatePinning
 public import Foundation
-import HTTPClient
+package import HTTPClient
 
 /// A pattern for URLs of one server, or of the servers of one domain: `https://api.example.com/public/**`.
 ///
@@ -30,6 +30,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// The pattern as it was given.
     public let description: String
+    private let isSecure: Bool
     private let host: HostPattern
     private let port: Int
     private let segments: [Segment]
@@ -39,7 +40,39 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
     /// - Parameter text: The pattern, in visible ASCII characters, as URLs are sent.
     /// - Throws: ``ApproovError`` with code `initializationError`, which names the pattern, when it is too long, has too many wildcards, or
     ///   is malformed.
-    public init(_ text: String) throws {
+    public init(_ text: String) throws { try self.init(text, isSecure: true) }
+
+    /// Reads a pattern for paths below a base URL, such as `items/**` below `https://api.example.com/v1`.
+    ///
+    /// A leading slash changes nothing: `/items/**` is the same pattern. `**` matches all paths below the base. A pattern that begins with
+    /// `https://` stands for itself.
+    ///
+    /// - Parameters:
+    ///   - text: The pattern.
+    ///   - base: The base URL, http or https, without query and wildcards.
+    /// - Throws: ``ApproovError`` with code `initializationError`, which names the pattern, when it is too long, has too many wildcards, or
+    ///   is malformed, or when the base URL cannot be requested.
+    public init(_ text: String, relativeTo base: URL) throws {
+        guard !text.hasPrefix("https://") else {
+            try self.init(text, isSecure: true)
+            return
+        }
+        let url: TransportURL
+        do {
+            url = try TransportURL(base)
+        } catch {
+            throw ApproovError(.initializationError, "a pattern for URLs has a base URL that cannot be requested", cause: error)
+        }
+        guard !url.target.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "*") }) else {
+            throw ApproovError(.initializationError, "a pattern for URLs has a base URL with a query or a wildcard; leave it out")
+        }
+        let folder = url.target.hasSuffix("/") ? url.target : url.target + "/"
+        let own = text.hasPrefix("/") ? text.dropFirst() : text[...]
+        let scheme = url.isSecure ? "https" : "http"
+        try self.init("\(scheme)://\(url.host.urlText):\(url.port)\(folder)\(own)", isSecure: url.isSecure)
+    }
+
+    private init(_ text: String, isSecure: Bool) throws {
         func refusal(_ reason: String, cause: (any Error)? = nil) -> ApproovError {
             ApproovError(.initializationError, "\"\(LoggableText.quoted(text))\" is not a pattern for URLs: \(reason)", cause: cause)
         }
@@ -47,12 +80,13 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
         guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "\\") }) else {
             throw refusal("it has a space, a fragment, a backslash, or a control or non-ASCII character; percent-encode it")
         }
-        guard text.hasPrefix("https://"), let slash = text.dropFirst(8).firstIndex(of: "/") else {
+        let scheme = isSecure ? "https://" : "http://"
+        guard text.hasPrefix(scheme), let slash = text.dropFirst(scheme.count).firstIndex(of: "/") else {
             throw refusal("it must begin with https://, a host and a path, as in https://api.example.com/public/**")
         }
         let wildcards = text[slash...].utf8.count { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }
         guard wildcards <= Self.maximumWildcards else { throw refusal("it has more than \(Self.maximumWildcards) wildcards") }
-        let authority = text[text.index(text.startIndex, offsetBy: 8)..<slash]
+        let authority = text[text.index(text.startIndex, offsetBy: scheme.count)..<slash]
         do {
             (host, port) = try Self.hostAndPort(authority)
         } catch {
@@ -71,6 +105,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
         // At the end, ** stands for at least one segment, which may be empty.
         if segments.last == .any { segments.append(.one([UInt8(ascii: "*")])) }
         self.segments = segments
+        self.isSecure = isSecure
         description = text
     }
 
@@ -79,12 +114,34 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a canonical URL matches the pattern.
     func matches(_ url: TransportURL) -> Bool {
-        guard url.isSecure, url.port == port, host.matches(url.host) else { return false }
+        guard let parts = parts(of: url) else { return false }
+        return !parts.contains(where: Self.isAmbiguous) && Self.matches(parts[...], segments)
+    }
+
+    /// Whether a server that removes dot segments (RFC 3986, section 5.2.4), also percent-encoded ones, reads the URL as one that matches.
+    ///
+    /// For rules that a request must not avoid by another spelling of its path; ``matches(_:)-(URL)`` is for rules that grant something.
+    package func covers(_ url: TransportURL) -> Bool {
+        guard let parts = parts(of: url) else { return false }
+        var kept: [Substring.UTF8View] = []
+        for (index, part) in parts.enumerated() {
+            guard let dots = Self.dots(in: part) else {
+                kept.append(part)
+                continue
+            }
+            if dots == 2 { _ = kept.popLast() }
+            // A dot segment at the end leaves a slash.
+            if index == parts.count - 1 { kept.append(Substring().utf8) }
+        }
+        return Self.matches(kept[...], segments)
+    }
+
+    /// The segments of the URL's path; nil if the URL is one of another server, or its path is too long.
+    private func parts(of url: TransportURL) -> [Substring.UTF8View]? {
+        guard url.isSecure == isSecure, url.port == port, host.matches(url.host) else { return nil }
         let target = url.target.utf8
         let path = target[..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
-        guard path.count <= Self.maximumPathBytes else { return false }
-        let parts = Self.parts(of: path)
-        return !parts.contains(where: Self.isAmbiguous) && Self.matches(parts[...], segments)
+        return path.count <= Self.maximumPathBytes ? Self.parts(of: path) : nil
     }
 
     /// Compares segment by segment; after a mismatch, the last `**` takes one segment more.
@@ -137,24 +194,28 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether servers may read the segment in two ways.
     private static func isAmbiguous(_ part: Substring.UTF8View) -> Bool {
+        guard dots(in: part) == nil else { return true }
+        var rest = part
+        while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[rest.index(after: percent)...]
+            if ["2f", "5c"].contains(String(Substring(rest.prefix(2))).lowercased()) { return true }
+        }
+        return false
+    }
+
+    /// How many dots a dot segment has, percent-encoded ones among them; nil for other segments.
+    private static func dots(in part: Substring.UTF8View) -> Int? {
         var dots = 0
-        var others = 0
         var rest = part
         while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "."): dots += 1
-            case UInt8(ascii: "%"):
-                switch String(Substring(rest.prefix(2))).lowercased() {
-                case "2e":
-                    dots += 1
-                    rest = rest.dropFirst(2)
-                case "2f", "5c": return true
-                default: others += 1
-                }
-            default: others += 1
+            if byte == UInt8(ascii: "%"), String(Substring(rest.prefix(2))).lowercased() == "2e" {
+                rest = rest.dropFirst(2)
+            } else if byte != UInt8(ascii: ".") {
+                return nil
             }
+            dots += 1
         }
-        return others == 0 && (1...2).contains(dots)
+        return (1...2).contains(dots) ? dots : nil
     }
 
     private static func hasDoubleStar(_ part: Substring.UTF8View) -> Bool {

@@ -66,11 +66,7 @@ public final class ApproovSession: Sendable {
         if let interceptors { configuration.interceptors = interceptors }
         if let bindHeader { configuration.bindHeader = bindHeader }
         if let prefetchToken { configuration.prefetchToken = prefetchToken }
-        if let own = configuration.interceptors.first(where: { $0 is ApproovInterceptor }) {
-            throw ApproovError(
-                .initializationError,
-                "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
-        }
+        try Self.refuseTokenInterceptor(among: configuration.interceptors)
         if let transport = configuration.transport as? any TestOnlyTransport, service != nil {
             throw ApproovError(
                 .initializationError,
@@ -143,6 +139,32 @@ public final class ApproovSession: Sendable {
     public convenience init() throws {
         let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
         try self.init(service: service)
+    }
+
+    /// Makes a session that shares everything with another one, and calls further interceptors after its interceptors.
+    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor]) {
+        performer = other.performer.adding(interceptors)
+        wrapped = other.wrapped
+        service = other.service
+        prefetching = nil
+    }
+
+    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors after its own.
+    ///
+    /// - Parameter interceptors: The further interceptors, in their order.
+    /// - Returns: The other session.
+    /// - Throws: ``ApproovError`` with code `initializationError` for an ``ApproovInterceptor``.
+    public func adding(interceptors: [any RequestInterceptor]) throws -> ApproovSession {
+        try Self.refuseTokenInterceptor(among: interceptors)
+        return ApproovSession(self, adding: interceptors)
+    }
+
+    /// Throws for an interceptor that sets the token, because the session does.
+    private static func refuseTokenInterceptor(among interceptors: [any RequestInterceptor]) throws {
+        guard let own = interceptors.first(where: { $0 is ApproovInterceptor }) else { return }
+        throw ApproovError(
+            .initializationError,
+            "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
     }
 
     deinit {

@@ -5,7 +5,7 @@ import FoundationNetworking
 
 /// Performs one request of the app: passes it, its redirects and its retries through the stations.
 struct RequestPerformer: Sendable {
-    let stations: RequestStations
+    private(set) var stations: RequestStations
     /// How long a request may take with its redirects and retries.
     let totalTimeout: Duration
     let time: any TimeSource
@@ -15,6 +15,13 @@ struct RequestPerformer: Sendable {
         self.stations = stations
         self.totalTimeout = totalTimeout
         self.time = time
+    }
+
+    /// Returns a performer that shares everything with this one, and calls further interceptors after the others.
+    func adding(_ interceptors: [any RequestInterceptor]) -> RequestPerformer {
+        var copy = self
+        copy.stations = RequestStations(stations, adding: interceptors)
+        return copy
     }
 
     /// Performs the request.

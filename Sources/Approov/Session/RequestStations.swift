@@ -46,6 +46,23 @@ final class RequestStations: Sendable {
         self.recheck = recheck
     }
 
+    /// Makes the same stations with further interceptors after the others.
+    init(_ other: RequestStations, adding further: [any RequestInterceptor]) {
+        policies = other.policies
+        defaults = other.defaults
+        interceptors = InterceptorStation(interceptors: other.interceptors.interceptors + further)
+        token = other.token
+        substitution = other.substitution
+        policy = other.policy
+        signing = other.signing
+        way = other.way
+        transport = other.transport
+        var response = other.response
+        response.interceptors += further
+        self.response = response
+        recheck = other.recheck
+    }
+
     /// Takes one step of a request through the stations, up to its response.
     ///
     /// - Parameters:

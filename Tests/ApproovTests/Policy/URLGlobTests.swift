@@ -122,4 +122,37 @@ import Testing
             #expect(error.code == .initializationError && "\(error)".contains(reason), "\(text): \(error)")
         }
     }
+
+    @Test("A pattern below a base URL has its scheme, host, port and path, with or without a slash at the beginning")
+    func relative() throws {
+        for base in ["http://localhost:8080/v1", "http://localhost:8080/v1/"] {
+            for text in ["items/*", "/items/*"] {
+                let glob = try URLGlob(text, relativeTo: try #require(URL(string: base)))
+                for (url, expected) in [
+                    ("http://localhost:8080/v1/items/7", true), ("https://localhost:8080/v1/items/7", false),
+                    ("http://localhost/v1/items/7", false),
+                    ("http://localhost:8080/items/7", false), ("http://other:8080/v1/items/7", false),
+                ] {
+                    #expect(glob.matches(try #require(URL(string: url))) == expected, "\(url)")
+                }
+            }
+        }
+        let base = try #require(URL(string: "http://localhost"))
+        #expect(try URLGlob("https://api.test/*", relativeTo: base).matches(try #require(URL(string: "https://api.test/x"))))
+        for base in ["http://localhost/*", "http://localhost/?x", "items", "ftp://localhost/", "http://localhost/a/../b"] {
+            let base = try #require(URL(string: base))
+            #expect(code(as: ApproovError.self) { try URLGlob("items", relativeTo: base) } == .initializationError)
+        }
+    }
+
+    @Test("A path covers what it is after its dot segments have been removed")
+    func covers() throws {
+        let glob = try URLGlob("https://api.test/secure/**")
+        for path in ["/secure/x", "/a/../secure/x", "/%2e%2E/secure/", "/secure/.", "/./secure/a/.."] {
+            #expect(glob.covers(try TransportURL("https://api.test" + path)), "\(path)")
+        }
+        for path in ["/secure/../x", "/secure/..", "/secure/%2e%2e/x", "/x/secure/y", "/secure"] {
+            #expect(!glob.covers(try TransportURL("https://api.test" + path)), "\(path)")
+        }
+    }
 }

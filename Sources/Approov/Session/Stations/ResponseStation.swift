@@ -14,7 +14,7 @@ struct ResponseStation: Sendable {
 
     /// The storage of the wrapped session's cookies; nil if it uses none.
     let cookies: SessionCookies?
-    let interceptors: [any RequestInterceptor]
+    var interceptors: [any RequestInterceptor]
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.

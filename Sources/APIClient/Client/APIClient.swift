@@ -1,0 +1,105 @@
+public import Approov
+public import Foundation
+import HTTPClient
+
+/// A client of one API: a session with a base URL and settings.
+///
+/// ```swift
+/// let client = try APIClient(base: url, session: session)
+/// let item = try await client.get("items/7", as: Item.self)
+/// ```
+///
+/// A client is a value. Copies share the session, with its cookies, tokens and connections, but not their settings:
+///
+/// ```swift
+/// var patient = client
+/// patient.timeout = .seconds(300)
+/// ```
+///
+/// Requests for relative paths go below the base URL and nowhere else. A request for another URL must say so:
+/// ``resource(absolute:)``.
+public struct APIClient: Sendable {
+    /// The session that sends the requests.
+    public let session: ApproovSession
+    let base: BaseURL
+
+    /// The rules for the URLs that match a pattern; none at first.
+    public var rules: RequestRules {
+        didSet { connect() }
+    }
+    /// The client's own interceptors, called after those of the session and the ``rules``; none at first.
+    public var interceptors: [any RequestInterceptor] = [] {
+        didSet { connect() }
+    }
+    /// Headers of every request, by name; headers of the request itself win.
+    public var headers: [String: String] = [:]
+    /// The idle timeout; nil, the default, for that of the session.
+    public var timeout: Duration?
+    /// How queries are written.
+    public var queryFormat = QueryFormat()
+    /// Where the parameters of requests with content go; into JSON by default.
+    public var parameterEncoding = ParameterEncoding.json
+    /// The statuses to accept; 200 to 299 by default.
+    public var statuses = 200..<300
+    /// The fields in which the content itself reports success or failure; nil, the default, if it has none.
+    public var envelope: ResponseEnvelope?
+    /// The most bytes of a response, 16 MiB by default.
+    public var maximumBytes = 16 << 20
+    /// Makes the encoder for parameters, once for each request.
+    public var encoder: @Sendable () -> JSONEncoder = { JSONEncoder() }
+    /// Makes the decoder for results, once for each response.
+    public var decoder: @Sendable () -> JSONDecoder = { JSONDecoder() }
+
+    /// The session with the rules and interceptors, or why there is none.
+    private(set) var connected: Result<ApproovSession, any Error>
+
+    /// Makes a client.
+    ///
+    /// - Parameters:
+    ///   - base: The absolute URL below which relative requests go, without query and dot segments; its path is a folder, with or without a
+    ///     slash at the end.
+    ///   - session: The session that sends the requests.
+    /// - Throws: ``APIError`` with code `invalidURL` when that is not such a URL.
+    public init(base: URL, session: ApproovSession) throws {
+        self.base = try BaseURL(base)
+        self.session = session
+        rules = RequestRules(base: self.base.url)
+        connected = .success(session)
+    }
+
+    /// The URL below which relative requests go; it ends with a slash.
+    public var baseURL: URL { base.url }
+
+    /// Returns a copy with further rules.
+    ///
+    /// - Parameter change: Adds the rules.
+    /// - Returns: The copy.
+    /// - Throws: What `change` throws.
+    public func configured(_ change: (inout RequestRules) throws -> Void) rethrows -> APIClient {
+        var copy = self
+        try change(&copy.rules)
+        return copy
+    }
+
+    /// The resource at a path below the base URL.
+    ///
+    /// - Parameter path: The path, with or without a slash at the beginning, and with a query or without one; percent-encoded. See
+    ///   ``Resource/child(_:)`` for segments that come from elsewhere.
+    /// - Returns: The resource.
+    /// - Throws: ``APIError`` with code `invalidURL` for a path that could lead elsewhere, such as `//host`, `https://host`, `..` and
+    ///   `%2e%2e`, or that a URL cannot have.
+    public func resource(_ path: String) throws -> Resource { Resource(url: try base.resolve(path), client: self) }
+
+    /// The resource at any URL, also of another server.
+    ///
+    /// The client's ``headers`` go there, too.
+    ///
+    /// - Parameter url: The absolute URL.
+    /// - Returns: The resource.
+    public func resource(absolute url: URL) -> Resource { Resource(url: url, client: self) }
+
+    private mutating func connect() {
+        let all = (rules.isEmpty ? [] : [rules as any RequestInterceptor]) + interceptors
+        connected = Result { all.isEmpty ? session : try session.adding(interceptors: all) }
+    }
+}

@@ -1,0 +1,129 @@
+import Approov
+public import Foundation
+import FoundationNetworking
+import HTTPClient
+public import HTTPTypes
+
+/// One URL of an API, with the client that sends its requests.
+public struct Resource: Sendable {
+    /// The absolute URL.
+    public let url: URL
+    /// The client that sends the requests.
+    public let client: APIClient
+
+    /// The resource one segment below this one.
+    ///
+    /// - Parameter segment: Any text, such as an identifier; it is percent-encoded, so that it cannot add segments or a query.
+    /// - Returns: The resource; this one's query is left out.
+    /// - Throws: ``APIError`` with code `invalidURL` for an empty segment, `.` and `..`.
+    public func child(_ segment: String) throws -> Resource {
+        guard !segment.isEmpty, segment != ".", segment != ".." else {
+            throw APIError(.invalidURL, "the segment is empty or a dot segment; check the value that it comes from")
+        }
+        let text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
+        let encoded = String(
+            decoding: try QueryWriter.write(
+                .dictionary([QueryParameter(segment, .null)]), as: QueryFormat(encodingAlso: Set("!*'():@$,/?")),
+                limit: QueryWriter.maximumQueryBytes), as: UTF8.self)
+        guard let child = URL(string: text + (text.hasSuffix("/") ? "" : "/") + encoded) else {
+            throw APIError(.invalidURL, "the resource's URL is malformed")
+        }
+        return Resource(url: child, client: client)
+    }
+
+    /// The resource that a reference leads to from this one (RFC 3986, section 5.2), such as `../8`, `?page=2` or `/items`.
+    ///
+    /// - Parameter reference: The reference, as it may come from a response.
+    /// - Returns: The resource.
+    /// - Throws: ``APIError`` with code `invalidURL` when it leads to another server, or from below the base URL out of it.
+    public func relative(_ reference: String) throws -> Resource {
+        // Foundation makes no URL from an empty text, which stands for the resource itself.
+        guard let result = reference.isEmpty ? url : URL(string: reference, relativeTo: url)?.absoluteURL,
+            BaseURL.isSameOrigin(result, url),
+            !PathSegments.haveDots(result.path(percentEncoded: true)), !client.base.contains(url) || client.base.contains(result)
+        else {
+            throw APIError(
+                .invalidURL, "the reference is malformed, or leads to another server or out of the base URL; ask for it with absolute:")
+        }
+        return Resource(url: result, client: client)
+    }
+
+    /// Sends a request, and returns the response.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - body: The content; nil for none.
+    ///   - headers: The request's own headers, by name.
+    /// - Returns: The response, whose status the client or a rule accepts.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` or `refusedByServer`, which carry the
+    ///   response; `ApproovError` when the request fails; `CancellationError` when the task is cancelled.
+    public func send(
+        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
+    ) async throws -> APIResponse {
+        let settings = client.rules.configuration(for: url)
+        let response = try await response(method, query: query, body: body, headers: headers)
+        try response.check(statuses: settings.statuses ?? client.statuses)
+        try (settings.envelope ?? client.envelope)?.check(response)
+        return response
+    }
+
+    /// Sends a request, and makes a value from the response.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - body: The content; nil for none.
+    ///   - headers: The request's own headers, by name.
+    ///   - deserializer: Makes the value, and decides which responses are accepted.
+    /// - Returns: The value.
+    /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
+    ///   `CancellationError` when the task is cancelled.
+    public func send<Value>(
+        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
+        with deserializer: some ResponseDeserializer<Value>
+    ) async throws -> Value {
+        try deserializer.value(of: try await response(method, query: query, body: body, headers: headers))
+    }
+
+    /// Sends a request, and decodes the response from JSON with the client's settings.
+    func decoded<Value: Decodable>(
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
+    ) async throws -> Value {
+        let settings = client.rules.configuration(for: url)
+        let deserializer = JSONResponse(
+            type, statuses: settings.statuses ?? client.statuses, envelope: settings.envelope ?? client.envelope, decoder: client.decoder())
+        return try await send(method, query: query, body: body, headers: ["Accept": "application/json"], with: deserializer)
+    }
+
+    /// Sends a request with parameters where the client puts them, and decodes the response.
+    func decoded<Value: Decodable>(
+        _ method: HTTPRequest.Method, parameters: some Encodable, as type: Value.Type
+    ) async throws -> Value {
+        switch client.parameterEncoding {
+        case .json:
+            return try await decoded(method, query: nil, body: try JSONBody(parameters, encoder: client.encoder()), as: type)
+        case .form:
+            let form = FormBody(try QueryValue(encoding: parameters, with: client.encoder()))
+            return try await decoded(method, query: nil, body: form, as: type)
+        case .query:
+            return try await decoded(method, query: try QueryValue(encoding: parameters, with: client.encoder()), body: nil, as: type)
+        }
+    }
+
+    private func response(
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
+    ) async throws -> APIResponse {
+        var builder = RequestBuilder(url: url, method: method)
+        builder.query = query
+        builder.queryFormat = client.queryFormat
+        builder.body = body
+        builder.timeout = client.timeout
+        builder.headers = headers
+        let own = Set(headers.keys.map { $0.lowercased() })
+        for (name, value) in client.headers where !own.contains(name.lowercased()) { builder.headers[name] = value }
+        let (request, content) = try builder.build()
+        let (data, head) = try await client.connected.get().upload(for: request, body: content, limit: client.maximumBytes)
+        return APIResponse(data: data, head: head)
+    }
+}

@@ -1,0 +1,63 @@
+import ApproovBase
+public import Foundation
+public import FoundationNetworking
+
+/// A response with its whole content.
+public struct APIResponse: Sendable {
+    /// The content.
+    public let data: Data
+    /// Status, headers and URL.
+    public let head: HTTPURLResponse
+
+    /// Makes a response.
+    ///
+    /// - Parameters:
+    ///   - data: The content.
+    ///   - head: Status, headers and URL.
+    public init(data: Data, head: HTTPURLResponse) {
+        self.data = data
+        self.head = head
+    }
+
+    /// The type and subtype of the content, in lower case and without parameters; empty without the header Content-Type.
+    public var mediaType: String {
+        let value = head.value(forHTTPHeaderField: "Content-Type") ?? ""
+        return value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    }
+
+    /// Checks the status.
+    ///
+    /// - Parameter statuses: The statuses to accept.
+    /// - Throws: ``APIError`` with code `unexpectedStatus`, which carries the response.
+    public func check(statuses: Range<Int>) throws {
+        guard !statuses.contains(head.statusCode) else { return }
+        throw refusal(
+            .unexpectedStatus,
+            "\(host) answered with status \(head.statusCode); the error's response has its content")
+    }
+
+    /// Checks the media type.
+    ///
+    /// - Parameter mediaTypes: The types to accept, in lower case; `*` at the beginning of the subtype stands for any characters, as in
+    ///   `application/*+json`; an empty list accepts all.
+    /// - Throws: ``APIError`` with code `unexpectedMediaType`, which carries the response.
+    public func check(mediaTypes: [String]) throws {
+        let own = mediaType
+        let isAccepted =
+            mediaTypes.isEmpty
+            || mediaTypes.contains { type in
+                guard let star = type.firstIndex(of: "*") else { return type == own }
+                let suffix = type[type.index(after: star)...]
+                return own.count >= type.count - 1 && own.hasPrefix(type[..<star]) && own.hasSuffix(suffix)
+            }
+        guard !isAccepted else { return }
+        throw refusal(
+            .unexpectedMediaType,
+            "\(host) answered with the media type \"\(LoggableText.quoted(own))\", not with \(mediaTypes.joined(separator: " or "))")
+    }
+
+    func refusal(_ code: APIError.Code, _ message: String) -> APIError { APIError(.init(code, message), response: self) }
+
+    /// The host that answered, for messages.
+    var host: String { LoggableText.name(head.url?.host() ?? "the server") }
+}

@@ -1,0 +1,147 @@
+public import Approov
+import ApproovBase
+public import Foundation
+public import FoundationNetworking
+import HTTPClient
+
+/// Settings for the URLs that match a pattern.
+///
+/// ```swift
+/// var rules = RequestRules(base: url)
+/// try rules.configure("**", description: "auth token") { $0.headers["X-Auth-Token"] = holder.token }
+/// try rules.configure("reports/**", description: "slow reports") { $0.timeout = .seconds(300) }
+/// ```
+///
+/// All rules that match apply, in their order, so that later rules win. They run for each request: a header whose value changes needs no
+/// notice. A redirect is another request: a header of a rule does not go to a URL that the rule does not match.
+///
+/// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
+/// count.
+public struct RequestRules: RequestInterceptor {
+    private enum Scope: Sendable {
+        case glob(URLGlob)
+        case predicate(@Sendable (URL) -> Bool)
+    }
+
+    private struct Rule: Sendable {
+        let scope: Scope
+        let description: String
+        let change: @Sendable (inout ScopedConfiguration) -> Void
+    }
+
+    /// The most rules.
+    public static let maximumRules = 1_000
+
+    /// The URL that patterns are relative to.
+    public let base: URL
+    private var rules: [Rule] = []
+
+    /// Makes an empty list of rules.
+    ///
+    /// - Parameter base: The URL that patterns are relative to.
+    public init(base: URL) { self.base = base }
+
+    /// Whether there are no rules.
+    public var isEmpty: Bool { rules.isEmpty }
+
+    /// Adds a rule for the URLs that match a pattern.
+    ///
+    /// - Parameters:
+    ///   - glob: A pattern of `URLGlob`, relative to the base: `*` stands for characters of one segment, `**` for any number of segments.
+    ///   - description: What the rule is for; ``explain(_:)`` lists it.
+    ///   - change: Changes the settings; it is called for each request, and must not block.
+    /// - Throws: `ApproovError` with code `initializationError`, which names the pattern, when it is malformed; ``APIError`` with code
+    ///   `invalidURL` when there are 1,000 rules already.
+    public mutating func configure(
+        _ glob: String, description: String, _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void
+    ) throws {
+        try add(Rule(scope: .glob(try URLGlob(glob, relativeTo: base)), description: description, change: change))
+    }
+
+    /// Adds a rule for the URLs that a closure selects.
+    ///
+    /// - Parameters:
+    ///   - description: What the rule is for; ``explain(_:)`` lists it.
+    ///   - predicate: Whether the rule applies to a URL; it is called for each request, and must not block.
+    ///   - change: Changes the settings; it is called for each request, and must not block.
+    /// - Throws: ``APIError`` with code `invalidURL` when there are 1,000 rules already.
+    public mutating func configure(
+        description: String, where predicate: @escaping @Sendable (URL) -> Bool,
+        _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void
+    ) throws {
+        try add(Rule(scope: .predicate(predicate), description: description, change: change))
+    }
+
+    private mutating func add(_ rule: Rule) throws {
+        guard rules.count < Self.maximumRules else {
+            throw APIError(.invalidURL, "there are \(Self.maximumRules) rules for URLs already; use fewer and wider patterns")
+        }
+        rules.append(rule)
+    }
+
+    /// Lists the rules that apply to a URL, in their order: their descriptions and patterns, without any value.
+    ///
+    /// - Parameter url: The URL of a request.
+    /// - Returns: One line for each rule.
+    public func explain(_ url: URL) -> [String] {
+        matching(url).map { rule in
+            switch rule.scope {
+            case .glob(let glob): "\(rule.description): \(glob)"
+            case .predicate: "\(rule.description): by a closure"
+            }
+        }
+    }
+
+    /// The settings for a URL.
+    ///
+    /// - Parameter url: The URL of a request.
+    /// - Returns: The settings, after all rules that match.
+    public func configuration(for url: URL) -> ScopedConfiguration {
+        var configuration = ScopedConfiguration()
+        for rule in matching(url) { rule.change(&configuration) }
+        return configuration
+    }
+
+    private func matching(_ url: URL) -> [Rule] {
+        // A URL that cannot be requested matches no rule: the session refuses it.
+        guard !rules.isEmpty, let canonical = try? TransportURL(url) else { return [] }
+        return rules.filter { rule in
+            switch rule.scope {
+            case .glob(let glob): glob.covers(canonical)
+            case .predicate(let predicate): predicate(url)
+            }
+        }
+    }
+
+    /// Adds the headers and the timeout of the rules that match.
+    ///
+    /// - Parameter request: The request.
+    /// - Returns: The request with them.
+    /// - Throws: Nothing.
+    public func adapt(_ request: URLRequest) async throws -> URLRequest {
+        guard let url = request.url else { return request }
+        let configuration = configuration(for: url)
+        var request = request
+        for (name, value) in configuration.headers where request.value(forHTTPHeaderField: name) == nil {
+            request.setValue(value, forHTTPHeaderField: name)
+        }
+        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
+        if let timeout = configuration.timeout, request.timeoutInterval == 60 { request.timeoutInterval = timeout / .seconds(1) }
+        return request
+    }
+
+    /// Sends a request again as often as the rules for its URL say, after a failure that leaves no doubt that the server does not execute
+    /// it twice.
+    ///
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - outcome: The response or the failure.
+    ///   - attempt: The number of times the request has been sent, starting with 1.
+    /// - Returns: The decision; the wait doubles from half a second on.
+    public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+        guard case .failure(let error as ApproovError) = outcome, error.isRetryable, let url = request.url,
+            attempt <= configuration(for: url).retries
+        else { return .doNotRetry }
+        return .retryAfter(.milliseconds(250 << min(attempt, 8)))
+    }
+}

@@ -1,0 +1,176 @@
+import APIClient
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import TestTags
+import Testing
+
+@Suite(.tags(.sockets), .timeLimit(.minutes(5)))
+struct APIClientTests {
+    private struct Item: Codable, Equatable {
+        var id: Int
+        var name: String
+    }
+
+    /// What a server of these tests received.
+    private struct Received: Codable {
+        var method: String
+        var target: String
+        var headers: [String: String]
+        var body: String
+    }
+
+    /// Lends a client of a server that answers with what it received.
+    private func with(_ work: (APIClient, TestHTTPServer) async throws -> Void) async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            if request.path == "/v1/moved" {
+                return TestResponse(.found, headerFields: [.location: request.target.replacing("/v1/moved?to=", with: "")])
+            }
+            if request.path == "/v1/missing" {
+                return TestResponse(.notFound, headerFields: [.contentType: "application/json"], body: Array("{}".utf8))
+            }
+            var headers: [String: String] = [:]
+            for field in request.headerFields { headers[field.name.canonicalName] = field.value }
+            let received = Received(
+                method: request.method.rawValue, target: request.target, headers: headers,
+                body: String(decoding: try await request.body.collect(), as: UTF8.self))
+            return TestResponse(headerFields: [.contentType: "application/json"], body: [UInt8](try JSONEncoder().encode(received)))
+        }
+        let base = try #require(URL(string: server.url + "/v1"))
+        try await work(try APIClient(base: base, session: try ApproovSession(service: nil)), server)
+        await server.stop()
+    }
+
+    @Test("Each verb sends its method to its path, with parameters in JSON, and decodes the result")
+    func verbs() async throws {
+        try await with { client, _ in
+            let item = Item(id: 7, name: "cat")
+            let got = try await client.get("items", query: ["x": ["a", "b"]], as: Received.self)
+            #expect(got.method == "GET" && got.target == "/v1/items?x%5B0%5D=a&x%5B1%5D=b" && got.body.isEmpty)
+            #expect(got.headers["accept"] == "application/json" && got.headers["content-type"] == nil)
+            let deleted: Received = try await client.delete("/items/7")
+            #expect(deleted.method == "DELETE" && deleted.target == "/v1/items/7")
+            for (method, received) in [
+                ("POST", try await client.post("items", parameters: item, as: Received.self)),
+                ("PUT", try await client.put("items", parameters: item, as: Received.self)),
+                ("PATCH", try await client.patch("items", parameters: item, as: Received.self)),
+            ] {
+                #expect(received.method == method && received.headers["content-type"] == "application/json")
+                #expect(try JSONDecoder().decode(Item.self, from: Data(received.body.utf8)) == item)
+            }
+            let form = MultipartBody([FormPart(name: "a", content: .text("b"))])
+            let posted = try await client.post("items", body: form, as: Received.self)
+            #expect(
+                posted.headers["content-type"]?.hasPrefix("multipart/form-data; boundary=") == true && posted.body.contains("name=\"a\""))
+            let replaced = try await client.put("items", query: ["q": 1], body: nil, as: Received.self)
+            #expect(replaced.target == "/v1/items?q=1" && replaced.body.isEmpty)
+            let patched = try await client.patch("items", body: FormBody(["a": "b c"]), as: Received.self)
+            #expect(patched.body == "a=b+c")
+        }
+    }
+
+    @Test("Parameters go where the client puts them")
+    func encodings() async throws {
+        try await with { client, _ in
+            var client = client
+            client.parameterEncoding = .form
+            let form = try await client.post("items", parameters: Item(id: 7, name: "a b"), as: Received.self)
+            #expect(form.body == "id=7&name=a+b" && form.headers["content-type"] == "application/x-www-form-urlencoded")
+            client.parameterEncoding = .query
+            client.queryFormat.space = .plus
+            let query = try await client.post("items", parameters: Item(id: 7, name: "a b"), as: Received.self)
+            #expect(query.target == "/v1/items?id=7&name=a+b" && query.body.isEmpty)
+        }
+    }
+
+    private struct Tag: RequestInterceptor {
+        let name: String
+
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            var request = request
+            request.setValue((request.value(forHTTPHeaderField: "X-Tags") ?? "") + name, forHTTPHeaderField: "X-Tags")
+            return request
+        }
+    }
+
+    @Test("Copies share the session but not their settings, and interceptors run after those of the session")
+    func copies() async throws {
+        try await with { client, _ in
+            var configuration = ApproovSessionConfiguration()
+            configuration.interceptors = [Tag(name: "s")]
+            let client = try APIClient(base: client.baseURL, session: try ApproovSession(service: nil, configuration: configuration))
+            var one = client
+            one.headers["X-Own"] = "1"
+            one.interceptors = [Tag(name: "1")]
+            var two = one
+            two.interceptors.append(Tag(name: "2"))
+            two.headers["X-Own"] = "2"
+            two.envelope = ResponseEnvelope(statusField: "method")
+            #expect(one.session === client.session && two.session === client.session)
+            for (client, tags, own) in [(client, "s", nil), (one, "s1", "1"), (two, "s12", "2")] as [(APIClient, String, String?)] {
+                let received = try await client.get("x", as: Received.self)
+                #expect(received.headers["x-tags"] == tags && received.headers["x-own"] == own)
+            }
+        }
+    }
+
+    @Test("Copies share the cookies of their session")
+    func cookies() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            let name = HTTPField.Name("Cookie")
+            let seen = name.flatMap { request.headerFields[$0] } ?? ""
+            return TestResponse(
+                headerFields: [.setCookie: "user=cat; Path=/", .contentType: "application/json"], body: Array("[\"\(seen)\"]".utf8))
+        }
+        let base = try #require(URL(string: server.url))
+        let session = try ApproovSession(wrapping: URLSession(configuration: .ephemeral), service: nil)
+        var client = try APIClient(base: base, session: session)
+        client.interceptors = [Tag(name: "1")]
+        #expect(try await client.get("a", as: [String].self) == [""])
+        client.interceptors = []
+        #expect(try await client.get("b", as: [String].self) == ["user=cat"])
+        await server.stop()
+    }
+
+    @Test("A status that was not asked for is an error with the response")
+    func statuses() async throws {
+        try await with { client, _ in
+            let error = await failure { try await client.get("missing", as: Received.self) }
+            #expect(error?.code == .unexpectedStatus && error?.response?.head.statusCode == 404 && error?.response?.data == Data("{}".utf8))
+            var client = client
+            client.statuses = 404..<405
+            let missing = try await client.resource("missing").send(.get)
+            #expect(missing.head.statusCode == 404)
+            #expect(await failure { try await client.resource("items").send(.get) }?.code == .unexpectedStatus)
+        }
+    }
+
+    @Test("A response that is larger than the client accepts ends with an error")
+    func large() async throws {
+        try await with { client, _ in
+            var client = client
+            client.maximumBytes = 10
+            do {
+                _ = try await client.get("items", as: Received.self)
+                Issue.record("the response was accepted")
+            } catch let error as ApproovError {
+                #expect(error.code == .responseTooLarge)
+            }
+        }
+    }
+
+    @Test("An interceptor that sets the token is refused, because the session does that")
+    func tokenInterceptor() async throws {
+        var client = try APIClient(
+            base: try #require(URL(string: "https://api.example.com")), session: try ApproovSession(service: nil))
+        client.interceptors = [try ApproovInterceptor(service: World().service)]
+        do {
+            _ = try await client.get("x", as: Received.self)
+            Issue.record("the interceptor was accepted")
+        } catch let error as ApproovError {
+            #expect(error.code == .initializationError)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import APIClient
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite struct JSONResponseTests {
+    struct Item: Codable, Equatable {
+        var name = "cat"
+        var tags = ["a"]
+    }
+
+    @Test(
+        "A value is decoded, also with a media type that ends with +json or has parameters",
+        arguments: ["application/json", "Application/JSON; charset=utf-8", "application/vnd.api+json"])
+    func decoded(type: String) throws {
+        #expect(try JSONResponse(Item.self).value(of: APIResponse(#"{"name":"cat","tags":["a"]}"#, type: type)) == Item())
+    }
+
+    @Test("A status or a media type that was not asked for is refused, and the error has the response but does not print it")
+    func refused() async throws {
+        for (response, code) in [
+            (try APIResponse("canary", status: 404), APIError.Code.unexpectedStatus),
+            (try APIResponse("canary", status: 302), .unexpectedStatus),
+            (try APIResponse("canary", type: "text/html"), .unexpectedMediaType),
+            (try APIResponse("canary", type: nil), .unexpectedMediaType),
+            (try APIResponse("canary", type: "application/jsonx"), .unexpectedMediaType), (try APIResponse("canary"), .malformedResponse),
+        ] {
+            let error = await failure { try JSONResponse(Item.self).value(of: response) }
+            #expect(error?.code == code && error?.response?.data == Data("canary".utf8), "\(String(describing: error))")
+            #expect(error?.response?.head.statusCode == response.head.statusCode)
+            #expect(error?.description.contains("canary") == false && error?.description.contains("api.example.com") == true)
+        }
+        #expect(
+            try JSONResponse(Item.self, statuses: 404..<405).value(of: APIResponse(#"{"name":"x","tags":[]}"#, status: 404)).name == "x")
+    }
+
+    @Test(
+        "Content that is not the value is refused by the place that does not fit, without the content",
+        arguments: [
+            (#"{"name":"canary"}"#, "tags is missing"), (#"{"name":"canary","tags":["a",7]}"#, "is not of type String"),
+            (#"{"name":null,"tags":[]}"#, "name"), (#"["canary"]"#, "the content is not of type"), ("{canary", "malformed"),
+            ("", "malformed"),
+        ])
+    func malformed(text: String, place: String) async throws {
+        let response = try APIResponse(text)
+        let error = await failure { try JSONResponse(Item.self).value(of: response) }
+        #expect(error?.code == .malformedResponse && error?.message.contains(place) == true, "\(String(describing: error))")
+        #expect(error?.description.contains("canary") == false)
+    }
+
+    @Test("JSON that is nested 10,000 levels deep is refused")
+    func deep() async throws {
+        indirect enum Nested: Decodable {
+            case value(Int)
+            case list([Nested])
+
+            init(from decoder: any Decoder) throws {
+                if let list = try? decoder.singleValueContainer().decode([Nested].self) {
+                    self = .list(list)
+                } else {
+                    self = .value(try decoder.singleValueContainer().decode(Int.self))
+                }
+            }
+        }
+        let response = try APIResponse(String(repeating: "[", count: 10_000) + "1" + String(repeating: "]", count: 10_000))
+        let error = await failure { try JSONResponse(Nested.self, envelope: ResponseEnvelope()).value(of: response) }
+        #expect(error?.code == .malformedResponse)
+    }
+}

@@ -1,0 +1,23 @@
+import APIClient
+import Testing
+
+@Suite struct XMLResponseTests {
+    @Test(
+        "A document is read under any media type of XML", arguments: ["text/xml; charset=utf-8", "application/xml", "application/soap+xml"])
+    func read(type: String) throws {
+        #expect(try XMLResponse().value(of: APIResponse("<a><b>1</b></a>", type: type))["b"]?.text == "1")
+    }
+
+    @Test("Another media type, another status and a malformed document are refused with the response")
+    func refused() async throws {
+        for (response, code) in [
+            (try APIResponse("<a/>"), APIError.Code.unexpectedMediaType),
+            (try APIResponse("<a/>", type: "text/xml", status: 500), .unexpectedStatus),
+            (try APIResponse("<a>", type: "text/xml"), .malformedXML),
+            (try APIResponse("<!DOCTYPE a><a/>", type: "text/xml"), .malformedXML),
+        ] {
+            let error = await failure { try XMLResponse().value(of: response) }
+            #expect(error?.code == code && error?.response != nil)
+        }
+    }
+}

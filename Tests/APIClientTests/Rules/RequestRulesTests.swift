@@ -1,0 +1,146 @@
+import APIClient
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import TestTags
+import Testing
+
+@Suite(.tags(.sockets), .timeLimit(.minutes(5)))
+struct RequestRulesTests {
+    private func url(_ path: String) throws -> URL { try #require(URL(string: "https://api.example.com/v1" + path)) }
+
+    @Test("All rules that match apply in their order, later ones win, and each request evaluates them")
+    func order() throws {
+        let token = Shared("1")
+        var rules = RequestRules(base: try url(""))
+        try rules.configure("**", description: "auth token") { $0.headers["X-Auth-Token"] = token.value }
+        try rules.configure("/slow/*", description: "slow") {
+            $0.timeout = .seconds(300)
+            $0.headers["X-Auth-Token"]? += "s"
+        }
+        try rules.configure(description: "queries", where: { $0.query() != nil }) { $0.retries = 2 }
+        let fast = rules.configuration(for: try url("/fast"))
+        #expect(fast.headers == ["X-Auth-Token": "1"] && fast.timeout == nil && fast.retries == 0)
+        token.value = "2"
+        let slow = rules.configuration(for: try url("/slow/x?y"))
+        #expect(slow.headers == ["X-Auth-Token": "2s"] && slow.timeout == .seconds(300) && slow.retries == 2)
+        #expect(
+            rules.explain(try url("/slow/x?y"))
+                == [
+                    "auth token: https://api.example.com:443/v1/**", "slow: https://api.example.com:443/v1/slow/*", "queries: by a closure",
+                ])
+        #expect(rules.explain(try #require(URL(string: "https://api.example.com/v2/x"))) == [])
+    }
+
+    @Test("A path cannot avoid a rule by dot segments, plain or percent-encoded, nor enter one that way")
+    func dots() throws {
+        var rules = RequestRules(base: try url(""))
+        try rules.configure("secure/**", description: "secure") { $0.headers["X"] = "1" }
+        for path in [
+            "/secure/x", "/public/../secure/x", "/public/%2e%2e/secure/x", "/public/.%2E/secure/x", "/./secure/x", "/%2E/secure/x",
+            "/secure/a/../x",
+            "/secure/", "/secure/.", "/secure/x/..",
+        ] {
+            #expect(rules.explain(try url(path)).count == 1, "\(path)")
+        }
+        for path in ["/secure/../public", "/secure/%2e%2e/public", "/secure/..", "/public/x?/../secure/x", "/../secure/x", "/secured/x"] {
+            #expect(rules.explain(try url(path)).isEmpty, "\(path)")
+        }
+    }
+
+    @Test("A pattern never matches another server")
+    func origins() throws {
+        var rules = RequestRules(base: try url(""))
+        try rules.configure("**", description: "all") { _ in }
+        for text in [
+            "http://api.example.com/v1/x", "https://api.example.com:8443/v1/x", "https://api.example.com.evil.test/v1/x",
+            "https://evil.test/v1/x",
+            "https://api.example.com@evil.test/v1/x", "https://evil.test/https://api.example.com/v1/x", "file:///v1/x",
+        ] {
+            #expect(rules.explain(try #require(URL(string: text))).isEmpty, "\(text)")
+        }
+        #expect(rules.explain(try #require(URL(string: "HTTPS://API.EXAMPLE.COM./v1/x"))).count == 1)
+    }
+
+    @Test(
+        "A malformed pattern is refused when the rule is made",
+        arguments: [String(repeating: "a", count: 2_000), String(repeating: "*/", count: 17), "a b", "a\u{0}", "é", "a/../b", "a**", "a#b"])
+    func malformed(glob: String) throws {
+        var rules = RequestRules(base: try url(""))
+        #expect(throws: ApproovError.self) { try rules.configure(glob, description: "x") { _ in } }
+        #expect(rules.isEmpty)
+    }
+
+    @Test("A pattern that provokes backtracking is matched in the number of steps that the lengths allow")
+    func backtracking() throws {
+        var rules = RequestRules(base: try url(""))
+        try rules.configure(String(repeating: "*a", count: 15) + "b", description: "stars") { _ in }
+        try rules.configure(String(repeating: "**/a/", count: 7) + "b", description: "segments") { _ in }
+        // Exponential matching would not end within the life of the machine.
+        for path in ["/" + String(repeating: "a", count: 8_000), String(repeating: "/a", count: 4_000)] {
+            #expect(rules.explain(try url(path)).isEmpty)
+        }
+    }
+
+    /// Which headers a server saw, by path.
+    private func server(_ seen: Shared<[String]>, redirect: @escaping @Sendable (String) -> String?) async throws -> TestHTTPServer {
+        try await TestHTTPServer.start(certificate: nil) { request in
+            let token = HTTPField.Name("X-Auth-Token").flatMap { request.headerFields[$0] } ?? "none"
+            seen.change { $0.append("\(request.path) \(token)") }
+            if let location = redirect(request.path) { return TestResponse(.temporaryRedirect, headerFields: [.location: location]) }
+            return TestResponse(headerFields: [.contentType: "application/json"], body: Array("[]".utf8))
+        }
+    }
+
+    @Test("A header of a rule stays behind when a redirect leaves the rule, on the same server and to another")
+    func redirects() async throws {
+        let seen = Shared<[String]>([])
+        let other = try await server(seen) { _ in nil }
+        let first = try await server(seen) { path in
+            switch path {
+            case "/v1/in/a": "/v1/in/b"
+            case "/v1/in/b": "/v1/out/c"
+            case "/v1/out/c": "\(other.url)/v1/in/d"
+            default: nil
+            }
+        }
+        let client = try APIClient(base: try #require(URL(string: first.url + "/v1")), session: try ApproovSession(service: nil))
+            .configured { try $0.configure("in/**", description: "auth token") { $0.headers["X-Auth-Token"] = "secret" } }
+        #expect(try await client.get("in/a", as: [Int].self) == [])
+        #expect(seen.value == ["/v1/in/a secret", "/v1/in/b secret", "/v1/out/c none", "/v1/in/d none"])
+        await first.stop()
+        await other.stop()
+    }
+
+    @Test("A header that the request has already is not replaced, and statuses of a rule take the place of the client's")
+    func precedence() async throws {
+        let seen = Shared<[String]>([])
+        let server = try await server(seen) { _ in nil }
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: try ApproovSession(service: nil))
+            .configured { rules in
+                try rules.configure("**", description: "auth token") { $0.headers["X-Auth-Token"] = "rule" }
+                try rules.configure("odd", description: "odd status") { $0.statuses = 201..<202 }
+            }
+        _ = try await client.resource("a").send(.get, headers: ["x-auth-token": "own"])
+        #expect(seen.value == ["/a own"])
+        #expect(await failure { try await client.resource("odd").send(.get) }?.code == .unexpectedStatus)
+        await server.stop()
+    }
+
+    @Test("A failure that is safe to repeat is retried as often as the rule says, with growing waits")
+    func retries() async throws {
+        var rules = RequestRules(base: try url(""))
+        try rules.configure("**", description: "retries") { $0.retries = 2 }
+        let request = URLRequest(url: try url("/x"))
+        let failed = RequestOutcome.failure(ApproovError(.networkingError, "no answer"))
+        #expect(await rules.retry(request, after: failed, attempt: 1) == .retryAfter(.milliseconds(500)))
+        #expect(await rules.retry(request, after: failed, attempt: 2) == .retryAfter(.milliseconds(1_000)))
+        #expect(await rules.retry(request, after: failed, attempt: 3) == .doNotRetry)
+        let doubtful = RequestOutcome.failure(ApproovError(.timedOut, "no answer"))
+        #expect(await rules.retry(request, after: doubtful, attempt: 1) == .doNotRetry)
+        #expect(
+            await rules.retry(URLRequest(url: try #require(URL(string: "https://other.test/"))), after: failed, attempt: 1) == .doNotRetry)
+    }
+}
