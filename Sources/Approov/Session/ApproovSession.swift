@@ -41,6 +41,8 @@ import HTTPClient
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
+    /// Nil if no one watches the session's calls.
+    private let observation: CallObservation?
     private let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
@@ -85,6 +87,8 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
+            perRequestHeaders: PerRequestHeaderStation(
+                configuration.perRequestHeaders, names: authorizer?.names, substitutedHeaders: substitution.headerNames),
             defaults: DefaultsStation(defaults: defaults),
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
@@ -95,7 +99,10 @@ public final class ApproovSession: Sendable {
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
                 substitutedHeaders: substitution.headerNames, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+            validation: ValidationStation(configuration.validators),
             recheck: ConfigurationRecheck(service: service, time: time))
+        observation = try CallObservation(
+            configuration, names: authorizer?.names, substitutedHeaders: substitution.headerNames, time: time)
         self.service = service
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
@@ -153,6 +160,14 @@ public final class ApproovSession: Sendable {
     public func prefetch(for url: URL, binding: String? = nil) {
         guard performer.stations.token.authorizer?.isLimitedUse != true else { return }
         service?.prefetch(for: url, binding: binding)
+    }
+
+    /// Begins to watch a call, if anyone watches.
+    func observed(_ request: URLRequest, _ observation: RequestObservation) -> RequestObservation {
+        guard let watching = self.observation else { return observation }
+        var observation = observation
+        observation.call = watching.begin(request)
+        return observation
     }
 
     /// Whether the wrapped session performs the request.
