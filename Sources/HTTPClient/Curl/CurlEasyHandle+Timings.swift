@@ -16,8 +16,8 @@ extension CurlEasyHandle {
         let (lookup, connected, secured) = (
             time(CURLINFO_NAMELOOKUP_TIME_T), time(CURLINFO_CONNECT_TIME_T), time(CURLINFO_APPCONNECT_TIME_T)
         )
-        // Over an open connection, libcurl gives the moments at which it found the connection.
-        guard isKnown, newConnections > 0 || connected == .zero else { return timings }
+        // Over an open connection, libcurl's times are those at which it found the connection.
+        guard isKnown, newConnections > 0 || time(CURLINFO_PRETRANSFER_TIME_T) == .zero else { return timings }
         timings.nameLookup = positive(lookup)
         timings.connect = positive(connected).map { max(.zero, $0 - lookup) }
         timings.tls = positive(secured).map { max(.zero, $0 - connected) }

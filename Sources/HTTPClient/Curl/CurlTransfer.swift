@@ -276,8 +276,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     private func reportTimings() {
-        // Without the loop the transfer has not started, and the handle has the times of an earlier one.
-        guard let onTimings = options.onTimings, loop != nil else { return }
+        // A transfer that never started has no activity, and its handle has the times of an earlier one.
+        guard let onTimings = options.onTimings, lastActivity > 0 else { return }
         onTimings(easy.timings)
     }
 }
