@@ -10,15 +10,19 @@ extension ApproovSession {
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
         if try isWrapped(request) {
-            let (data, head) = try await wrapped.data(for: request)
+            let (data, head) = try await wrappedData(for: request, isStreamed: true)
             return (ApproovBytes(ResponseBody(bytes: [UInt8](data))), head)
         }
+        let observation = observed(request, RequestObservation(isStreamed: true))
         do {
-            let sent = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestObservation(isStreamed: true))
-            return (ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent), try performer.head(of: sent))
+            let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
+            let head = try performer.head(of: sent)
+            let body = observation.call.map { ResponseBody(ObservedBody(body: sent.response.body, call: $0)) } ?? sent.response.body
+            return (ApproovBytes(body, isRepeatable: request.isIdempotent), head)
         } catch {
-            throw error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            observation.call?.fail(error)
+            throw error
         }
     }
 

@@ -41,6 +41,8 @@ import HTTPClient
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
+    /// Nil if no one watches the session's calls.
+    private let observation: CallObservation?
     private let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
@@ -81,6 +83,8 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
+            perRequestHeaders: PerRequestHeaderStation(
+                configuration.perRequestHeaders, names: authorizer?.names, substitutedHeaders: substitution.headerNames),
             defaults: DefaultsStation(defaults: defaults),
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
@@ -91,7 +95,10 @@ public final class ApproovSession: Sendable {
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
                 substitutedHeaders: substitution.headerNames, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+            validation: ValidationStation(configuration.validators),
             recheck: ConfigurationRecheck(service: service, time: time))
+        observation = try CallObservation(
+            configuration, names: authorizer?.names, substitutedHeaders: substitution.headerNames, time: time)
         self.service = service
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
@@ -135,22 +142,28 @@ public final class ApproovSession: Sendable {
         try self.init(service: service)
     }
 
-    /// Makes a session that shares everything with another one, and calls further interceptors after its interceptors.
-    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor]) {
-        performer = other.performer.adding(interceptors)
+    /// Makes a session that shares everything with another one, and calls further interceptors and validators after the others.
+    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
+        performer = other.performer.adding(interceptors, validators)
         wrapped = other.wrapped
+        observation = other.observation
         service = other.service
         prefetching = nil
     }
 
-    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors after its own.
+    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors and validators after
+    /// its own.
     ///
-    /// - Parameter interceptors: The further interceptors, in their order.
+    /// - Parameters:
+    ///   - interceptors: The further interceptors, in their order.
+    ///   - validators: The further validators, in their order.
     /// - Returns: The other session.
     /// - Throws: ``ApproovError`` with code `initializationError` for an ``ApproovInterceptor``.
-    public func adding(interceptors: [any RequestInterceptor]) throws -> ApproovSession {
+    public func adding(
+        interceptors: [any RequestInterceptor], validators: [any ResponseValidating] = []
+    ) throws -> ApproovSession {
         try Self.refuseTokenInterceptor(among: interceptors)
-        return ApproovSession(self, adding: interceptors)
+        return ApproovSession(self, adding: interceptors, validators)
     }
 
     /// Throws for an interceptor that sets the token, because the session does.
@@ -175,6 +188,14 @@ public final class ApproovSession: Sendable {
     public func prefetch(for url: URL, binding: String? = nil) {
         guard performer.stations.token.authorizer?.isLimitedUse != true else { return }
         service?.prefetch(for: url, binding: binding)
+    }
+
+    /// Begins to watch a call, if anyone watches.
+    func observed(_ request: URLRequest, _ observation: RequestObservation) -> RequestObservation {
+        guard let watching = self.observation else { return observation }
+        var observation = observation
+        observation.call = watching.begin(request)
+        return observation
     }
 
     /// Whether the wrapped session performs the request.

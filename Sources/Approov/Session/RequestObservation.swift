@@ -8,4 +8,6 @@ struct RequestObservation: Sendable {
     var onDownload: (@Sendable (TransferProgress) -> Void)?
     /// Whether the caller reads the response part by part, so that it may have any size.
     var isStreamed = false
+    /// The call, for those who watch it; nil if no one does.
+    var call: ObservedCall?
 }

@@ -15,6 +15,7 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
+    let perRequestHeaders: PerRequestHeaderStation  // before 0
     // 0 gate
     let allowList = AllowListStation()  // 1
     let defaults: DefaultsStation  // 2
@@ -26,14 +27,17 @@ final class RequestStations: Sendable {
     let way: WayStation  // 7
     let transport: TransportStation  // 8
     let response: ResponseStation  // 9
+    let validation: ValidationStation  // within 9
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation,
+        policies: PolicySource, perRequestHeaders: PerRequestHeaderStation, defaults: DefaultsStation, interceptors: InterceptorStation,
+        token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
-        response: ResponseStation, recheck: ConfigurationRecheck
+        response: ResponseStation, validation: ValidationStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
+        self.perRequestHeaders = perRequestHeaders
         self.defaults = defaults
         self.interceptors = interceptors
         self.token = token
@@ -43,12 +47,14 @@ final class RequestStations: Sendable {
         self.way = way
         self.transport = transport
         self.response = response
+        self.validation = validation
         self.recheck = recheck
     }
 
-    /// Makes the same stations with further interceptors after the others.
-    init(_ other: RequestStations, adding further: [any RequestInterceptor]) {
+    /// Makes the same stations with further interceptors and validators after the others.
+    init(_ other: RequestStations, adding further: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
         policies = other.policies
+        perRequestHeaders = other.perRequestHeaders
         defaults = other.defaults
         interceptors = InterceptorStation(interceptors: other.interceptors.interceptors + further)
         token = other.token
@@ -60,6 +66,7 @@ final class RequestStations: Sendable {
         var response = other.response
         response.interceptors += further
         self.response = response
+        validation = ValidationStation(other.validation.validators + validators)
         recheck = other.recheck
     }
 
@@ -95,6 +102,8 @@ final class RequestStations: Sendable {
             // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
             var draft = prepared
 
+            observation.call?.inject(into: &draft, of: step, isDirect: !way.isOblivious(under: hop))
+
             // 4 token: bound to the request in its present form.
             try await token.authorize(&draft, of: step, under: hop, by: deadline)
 
@@ -124,10 +133,11 @@ final class RequestStations: Sendable {
 
                 // 8 transport
                 let request = try draft.transportRequest(under: hop, by: deadline, observation)
+                observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                observation.call?.didReceive(received)
 
-                // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
-                // and asks the retriers.
+                // 9 response: RequestPerformer follows redirects, has station 4 renew a rejected token, and asks validators and retriers.
                 return SentRequest(
                     response: received, url: draft.request.url ?? URL(filePath: "/"), askedFor: step.request.url ?? URL(filePath: "/"),
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,

@@ -3,7 +3,8 @@ import HTTPClient
 
 /// A request that was sent, with its response.
 struct SentRequest: Sendable {
-    let response: TransportResponse
+    /// The response; validators replace a body that they have read.
+    var response: TransportResponse
     /// The URL that the request was sent to; interceptors may have changed it within the origin.
     let url: URL
     /// The URL as the caller or a redirect spelled it; the caller sees this one.
