@@ -3,8 +3,8 @@ internal import Foundation
 
 /// A request that cannot be built, or a response that is not what the caller asked for.
 ///
-/// The message names the parameter, header or element, and never contains a value, a body or a URL's query. The response itself, and the
-/// server's own code and text, are properties that the description does not contain.
+/// The message names the parameter, header or element, and never contains a value, a body or a URL's query. The refused response is a
+/// property that the description does not contain.
 public struct APIError: CodedError {
     /// A stable, comparable name for the kind of failure.
     public struct Code: ErrorCode {
@@ -34,8 +34,6 @@ public struct APIError: CodedError {
         public static let unexpectedMediaType = Code("unexpectedMediaType")
         /// The response's content is not what the caller asked for.
         public static let malformedResponse = Code("malformedResponse")
-        /// The response's status says success, and its content says failure.
-        public static let refusedByServer = Code("refusedByServer")
     }
 
     /// Code, message and cause.
@@ -43,20 +41,14 @@ public struct APIError: CodedError {
 
     /// The response that was refused, with its content; nil for an error that comes before the response.
     public let response: APIResponse?
-    /// The server's own code of a ``Code/refusedByServer``, at most 256 characters.
-    public let serverCode: String?
-    /// The server's own text of a ``Code/refusedByServer``, at most 256 characters and without control characters.
-    public let serverMessage: String?
 
     /// Makes an error without anything beyond its details.
     ///
     /// - Parameter details: Code, message and cause.
     public init(_ details: ErrorDetails<Code>) { self.init(details, response: nil) }
 
-    init(_ details: ErrorDetails<Code>, response: APIResponse?, serverCode: String? = nil, serverMessage: String? = nil) {
+    init(_ details: ErrorDetails<Code>, response: APIResponse?) {
         self.details = details
         self.response = response
-        self.serverCode = serverCode
-        self.serverMessage = serverMessage
     }
 }

@@ -55,6 +55,8 @@ public struct ApproovError: CodedError {
         public static let redirectRefused = Code("redirectRefused")
         /// The request, or the caller's message, could not be signed; nothing was sent.
         public static let signingFailed = Code("signingFailed")
+        /// One of the session's validators refused the response; ``ApproovError/refusedResponse`` has it.
+        public static let responseRefused = Code("responseRefused")
         /// The response is larger than the caller allowed.
         public static let responseTooLarge = Code("responseTooLarge")
         /// The request's body could not be read, or the response's body could not be written to its file.
@@ -79,6 +81,8 @@ public struct ApproovError: CodedError {
     /// OPTIONS, PUT, DELETE and TRACE (RFC 9110, section 9.2.2). The server may have executed a POST that timed out or whose connection
     /// broke: the caller decides whether to send it again.
     public let isRetryable: Bool
+    /// The response that a validator refused, for a ``Code/responseRefused``; its content is not part of the error's description.
+    public internal(set) var refusedResponse: RefusedResponse?
 
     /// Creates an error.
     ///

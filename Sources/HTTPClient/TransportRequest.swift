@@ -84,6 +84,11 @@ public struct TransferOptions: Sendable {
     ///
     /// Runs on the transport's thread, so it must not block.
     public var onDownload: (@Sendable (TransferProgress) -> Void)?
+    /// Called with the durations of the transfer's phases when the transfer ends or fails.
+    ///
+    /// A request that needs several transfers has several calls. The last one comes before the reader sees the end of the response's body.
+    /// Runs on the transport's thread, so it must not block.
+    public var onTimings: (@Sendable (TransferTimings) -> Void)?
     /// The proxy to use; nil: none.
     ///
     /// The transport never reads the environment's proxy variables.

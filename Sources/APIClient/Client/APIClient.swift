@@ -31,6 +31,12 @@ public struct APIClient: Sendable {
     public var interceptors: [any RequestInterceptor] = [] {
         didSet { connect() }
     }
+    /// Judge the client's responses, after the validators of the session and the ``rules``; none at first.
+    ///
+    /// `EnvelopeValidator` refuses responses with a status of success whose content says that the request failed.
+    public var validators: [any ResponseValidating] = [] {
+        didSet { connect() }
+    }
     /// Headers of every request, by name; headers of the request itself win.
     public var headers: [String: String] = [:]
     /// The idle timeout; nil, the default, for that of the session.
@@ -41,8 +47,6 @@ public struct APIClient: Sendable {
     public var parameterEncoding = ParameterEncoding.json
     /// The statuses to accept; 200 to 299 by default.
     public var statuses = 200..<300
-    /// The fields in which the content itself reports success or failure; nil, the default, if it has none.
-    public var envelope: ResponseEnvelope?
     /// The most bytes of a response, 16 MiB by default.
     public var maximumBytes = 16 << 20
     /// Makes the encoder for parameters, once for each request.
@@ -99,7 +103,10 @@ public struct APIClient: Sendable {
     public func resource(absolute url: URL) -> Resource { Resource(url: url, client: self) }
 
     private mutating func connect() {
-        let all = (rules.isEmpty ? [] : [rules as any RequestInterceptor]) + interceptors
-        connected = Result { all.isEmpty ? session : try session.adding(interceptors: all) }
+        guard !rules.isEmpty || !interceptors.isEmpty || !validators.isEmpty else { return connected = .success(session) }
+        connected = Result {
+            try session.adding(
+                interceptors: (rules.isEmpty ? [] : [rules]) + interceptors, validators: (rules.isEmpty ? [] : [rules]) + validators)
+        }
     }
 }

@@ -56,15 +56,14 @@ public struct Resource: Sendable {
     ///   - body: The content; nil for none.
     ///   - headers: The request's own headers, by name.
     /// - Returns: The response, whose status the client or a rule accepts.
-    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` or `refusedByServer`, which carry the
-    ///   response; `ApproovError` when the request fails; `CancellationError` when the task is cancelled.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
+    ///   `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
     public func send(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> APIResponse {
         let settings = client.rules.configuration(for: url)
         let response = try await response(method, query: query, body: body, headers: headers)
         try response.check(statuses: settings.statuses ?? client.statuses)
-        try (settings.envelope ?? client.envelope)?.check(response)
         return response
     }
 
@@ -91,8 +90,7 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
     ) async throws -> Value {
         let settings = client.rules.configuration(for: url)
-        let deserializer = JSONResponse(
-            type, statuses: settings.statuses ?? client.statuses, envelope: settings.envelope ?? client.envelope, decoder: client.decoder())
+        let deserializer = JSONResponse(type, statuses: settings.statuses ?? client.statuses, decoder: client.decoder())
         return try await send(method, query: query, body: body, headers: ["Accept": "application/json"], with: deserializer)
     }
 

@@ -11,8 +11,6 @@ public struct JSONResponse<Value: Decodable>: ResponseDeserializer {
     public var statuses: Range<Int>
     /// The media types to accept; `application/json` and those that end with `+json` by default.
     public var mediaTypes: [String]
-    /// The fields in which the content itself reports success or failure; nil, the default, if it has none.
-    public var envelope: ResponseEnvelope?
     /// Decides the names and the forms of dates and data.
     public var decoder: JSONDecoder
 
@@ -22,16 +20,14 @@ public struct JSONResponse<Value: Decodable>: ResponseDeserializer {
     ///   - type: The type of the value.
     ///   - statuses: The statuses to accept.
     ///   - mediaTypes: The media types to accept, as ``APIResponse/check(mediaTypes:)`` takes them.
-    ///   - envelope: The fields in which the content itself reports success or failure.
     ///   - decoder: Decides the names and the forms of dates and data.
     public init(
         _ type: Value.Type = Value.self, statuses: Range<Int> = 200..<300,
-        mediaTypes: [String] = ["application/json", "application/*+json"], envelope: ResponseEnvelope? = nil,
+        mediaTypes: [String] = ["application/json", "application/*+json"],
         decoder: JSONDecoder = JSONDecoder()
     ) {
         self.statuses = statuses
         self.mediaTypes = mediaTypes
-        self.envelope = envelope
         self.decoder = decoder
     }
 
@@ -39,12 +35,11 @@ public struct JSONResponse<Value: Decodable>: ResponseDeserializer {
     ///
     /// - Parameter response: The response.
     /// - Returns: The value.
-    /// - Throws: ``APIError`` with code `unexpectedStatus`, `unexpectedMediaType`, `refusedByServer`, or `malformedResponse`, which names the
+    /// - Throws: ``APIError`` with code `unexpectedStatus`, `unexpectedMediaType`, or `malformedResponse`, which names the
     ///   place of the member that is missing or of another type; the error carries the response.
     public func value(of response: APIResponse) throws -> Value {
         try response.check(statuses: statuses)
         try response.check(mediaTypes: mediaTypes)
-        try envelope?.check(response)
         do {
             return try decoder.decode(Value.self, from: response.data)
         } catch {

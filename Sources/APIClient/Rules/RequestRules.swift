@@ -17,7 +17,7 @@ import HTTPClient
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
-public struct RequestRules: RequestInterceptor {
+public struct RequestRules: RequestInterceptor, ResponseValidating {
     private enum Scope: Sendable {
         case glob(URLGlob)
         case predicate(@Sendable (URL) -> Bool)
@@ -130,18 +130,26 @@ public struct RequestRules: RequestInterceptor {
         return request
     }
 
-    /// Sends a request again as often as the rules for its URL say, after a failure that leaves no doubt that the server does not execute
-    /// it twice.
+    /// Asks the policy of the rules for the request's URL whether to send it again.
     ///
     /// - Parameters:
     ///   - request: The request as the caller made it.
     ///   - outcome: The response or the failure.
     ///   - attempt: The number of times the request has been sent, starting with 1.
-    /// - Returns: The decision; the wait doubles from half a second on.
+    /// - Returns: The decision.
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
-        guard case .failure(let error as ApproovError) = outcome, error.isRetryable, let url = request.url,
-            attempt <= configuration(for: url).retries
-        else { return .doNotRetry }
-        return .retryAfter(.milliseconds(250 << min(attempt, 8)))
+        guard let url = request.url, let policy = configuration(for: url).retries else { return .doNotRetry }
+        return await policy.retry(request, after: outcome, attempt: attempt)
+    }
+
+    /// Calls the validators of the rules for the response's URL.
+    ///
+    /// - Parameters:
+    ///   - response: The head.
+    ///   - body: The body, if it is in memory.
+    /// - Throws: What the first of them that refuses the response throws.
+    public func validate(_ response: HTTPURLResponse, body: Data?) throws {
+        guard let url = response.url else { return }
+        for validator in configuration(for: url).validators { try validator.validate(response, body: body) }
     }
 }

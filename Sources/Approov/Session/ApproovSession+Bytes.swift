@@ -19,15 +19,19 @@ extension ApproovSession {
 
     private func stream(_ request: URLRequest, _ flight: RequestFlight?) async throws -> (ResponseBody, HTTPURLResponse) {
         if try isWrapped(request) {
-            let (data, head) = try await wrapped.data(for: request)
+            let (data, head) = try await wrappedData(for: request, isStreamed: true)
             return (ResponseBody(bytes: [UInt8](data)), head)
         }
+        let observation = observed(request, RequestObservation(isStreamed: true, flight: flight))
         do {
-            let observation = RequestObservation(isStreamed: true, flight: flight)
             let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
-            return (sent.response.body, try performer.head(of: sent))
+            let head = try performer.head(of: sent)
+            let body = observation.call.map { ResponseBody(ObservedBody(body: sent.response.body, call: $0)) } ?? sent.response.body
+            return (body, head)
         } catch {
-            throw error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            observation.call?.fail(error)
+            throw error
         }
     }
 

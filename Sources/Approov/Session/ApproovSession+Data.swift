@@ -113,14 +113,27 @@ extension ApproovSession {
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
         let body = body ?? RequestBody(of: request)
-        if try isWrapped(request) { return try await wrapped.data(for: await request.carrying(body), limit: observation.bodyLimit) }
+        if try isWrapped(request) { return try await wrappedData(for: await request.carrying(body), limit: observation.bodyLimit) }
+        let observation = observed(request, observation)
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
-            return (Data(bytes), try performer.head(of: sent))
+            let head = try performer.head(of: sent)
+            observation.call?.finish(received: bytes.count)
+            return (Data(bytes), head)
         } catch {
-            throw error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            observation.call?.fail(error)
+            throw error
         }
+    }
+
+    /// Has the wrapped session perform a request, and validates its response.
+    func wrappedData(for request: URLRequest, limit: Int? = nil, isStreamed: Bool = false) async throws -> (Data, HTTPURLResponse) {
+        let (data, head) = try await wrapped.data(for: request, limit: limit)
+        let validation = performer.stations.validation
+        if !validation.isOff { try validation.validate(head, isStreamed ? nil : data) }
+        return (data, head)
     }
 }
 

@@ -34,19 +34,27 @@ extension ApproovSession {
 
     private func save(_ request: URLRequest, _ observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
-            let (data, head) = try await wrapped.data(for: request)
+            let (data, head) = try await wrappedData(for: request, isStreamed: true)
             let file = try DownloadFile()
             try file.write([UInt8](data))
             return (file.keep(), head)
         }
+        let observation = observed(request, RequestObservation(onDownload: onProgress, isStreamed: true))
         do {
             let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
             let file = try DownloadFile()
-            for try await part in sent.response.body { try file.write(part) }
+            var received = 0
+            for try await part in sent.response.body {
+                try file.write(part)
+                received += part.count
+            }
+            observation.call?.finish(received: received)
             return (file.keep(), head)
         } catch {
-            throw error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            observation.call?.fail(error)
+            throw error
         }
     }
 

@@ -43,6 +43,8 @@ public final class ApproovSession: Sendable {
     let wrapped: WrappedSession
     /// The requests in flight; nil in a session that does not track them.
     let flights: RequestFlights?
+    /// Nil if no one watches the session's calls.
+    private let observation: CallObservation?
     let service: ApproovService?
     private let prefetching: Task<Void, Never>?
 
@@ -91,6 +93,8 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
+            perRequestHeaders: PerRequestHeaderStation(
+                configuration.perRequestHeaders, names: authorizer?.names, substitutedHeaders: separate),
             allowList: try AllowListStation(configuration, defaults), defaults: DefaultsStation(defaults: defaults), credential: credential,
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
@@ -101,7 +105,10 @@ public final class ApproovSession: Sendable {
             response: ResponseStation(
                 cookies: defaults.cookies, interceptors: configuration.interceptors, names: authorizer?.names,
                 substitutedHeaders: separate, maximumRedirects: max(0, configuration.maximumRedirects), time: time),
+            validation: ValidationStation(configuration.validators),
             recheck: ConfigurationRecheck(service: service, time: time))
+        observation = try CallObservation(
+            configuration, names: authorizer?.names, substitutedHeaders: separate, time: time)
         self.service = service
         flights =
             configuration.credential != nil || configuration.tracksRequests
@@ -148,23 +155,29 @@ public final class ApproovSession: Sendable {
         try self.init(service: service)
     }
 
-    /// Makes a session that shares everything with another one, and calls further interceptors after its interceptors.
-    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor]) {
-        performer = other.performer.adding(interceptors)
+    /// Makes a session that shares everything with another one, and calls further interceptors and validators after the others.
+    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
+        performer = other.performer.adding(interceptors, validators)
         wrapped = other.wrapped
+        observation = other.observation
         service = other.service
         flights = other.flights
         prefetching = nil
     }
 
-    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors after its own.
+    /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors and validators after
+    /// its own.
     ///
-    /// - Parameter interceptors: The further interceptors, in their order.
+    /// - Parameters:
+    ///   - interceptors: The further interceptors, in their order.
+    ///   - validators: The further validators, in their order.
     /// - Returns: The other session.
     /// - Throws: ``ApproovError`` with code `initializationError` for an ``ApproovInterceptor``.
-    public func adding(interceptors: [any RequestInterceptor]) throws -> ApproovSession {
+    public func adding(
+        interceptors: [any RequestInterceptor], validators: [any ResponseValidating] = []
+    ) throws -> ApproovSession {
         try Self.refuseTokenInterceptor(among: interceptors)
-        return ApproovSession(self, adding: interceptors)
+        return ApproovSession(self, adding: interceptors, validators)
     }
 
     /// Throws for an interceptor that sets the token, because the session does.
@@ -189,6 +202,14 @@ public final class ApproovSession: Sendable {
     public func prefetch(for url: URL, binding: String? = nil) {
         guard performer.stations.token.authorizer?.isLimitedUse != true else { return }
         service?.prefetch(for: url, binding: binding)
+    }
+
+    /// Begins to watch a call, if anyone watches.
+    func observed(_ request: URLRequest, _ observation: RequestObservation) -> RequestObservation {
+        guard let watching = self.observation else { return observation }
+        var observation = observation
+        observation.call = watching.begin(request)
+        return observation
     }
 
     /// Whether the wrapped session performs the request.

@@ -2,6 +2,7 @@ public import ApproovBase
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
+public import Tracing
 
 /// The settings of an ``ApproovSession``, each with a default.
 ///
@@ -16,6 +17,24 @@ public import HTTPClient
 public struct ApproovSessionConfiguration: Sendable {
     /// The caller's interceptors, called in this order before the session asks for a token; none by default.
     public var interceptors: [any RequestInterceptor] = []
+    /// The validators, which decide in this order whether a response is a success; none by default.
+    public var validators: [any ResponseValidating] = []
+    /// Header fields that the session adds to each request; none by default.
+    public var perRequestHeaders: PerRequestHeaders?
+    /// The observers, which see what the session sends and receives, without values; none by default.
+    public var observers: [any SessionObserver] = []
+    /// The paths whose segments observers and spans must not see, such as "/reset/*" or, for all segments that follow, "/files/**".
+    ///
+    /// A rule applies to every path that begins with it; `*` stands for one segment. Empty by default.
+    public var maskedPaths: [String] = []
+    /// The session's metrics; none by default.
+    public var metrics: ClientMetrics?
+    /// Makes a client span for each call; nil, the default, for none.
+    ///
+    /// A span has the attributes of OpenTelemetry's conventions for HTTP clients, with no value of a query, `approov.attested` and
+    /// `approov.oblivious`. The tracer writes its context into the header fields of a request, for example as `traceparent`, unless the
+    /// request goes over Oblivious HTTP or, after a redirect, to another origin. `InstrumentationSystem.tracer` is the app's own tracer.
+    public var tracer: (any Tracer)?
     /// The name of the header whose value tokens are bound to, such as Authorization; nil, the default, for unbound tokens.
     ///
     /// This is the only element of ``bindHeaders``, and nil while that has several. Setting it replaces them.

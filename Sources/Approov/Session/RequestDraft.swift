@@ -56,6 +56,7 @@ struct RequestDraft: Sendable {
         options.refusesPrivateAddresses = refusesPrivateAddresses
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
+        if let call = observation.call { options.onTimings = call.onTimings }
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }
 }

@@ -10,4 +10,6 @@ struct RequestObservation: Sendable {
     var isStreamed = false
     /// The request that may be wiped; nil in a session that tracks none.
     var flight: RequestFlight?
+    /// The call, for those who watch it; nil if no one does.
+    var call: ObservedCall?
 }

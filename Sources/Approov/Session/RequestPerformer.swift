@@ -17,10 +17,10 @@ struct RequestPerformer: Sendable {
         self.time = time
     }
 
-    /// Returns a performer that shares everything with this one, and calls further interceptors after the others.
-    func adding(_ interceptors: [any RequestInterceptor]) -> RequestPerformer {
+    /// Returns a performer that shares everything with this one, and calls further interceptors and validators after the others.
+    func adding(_ interceptors: [any RequestInterceptor], _ validators: [any ResponseValidating]) -> RequestPerformer {
         var copy = self
-        copy.stations = RequestStations(stations, adding: interceptors)
+        copy.stations = RequestStations(stations, adding: interceptors, validators)
         return copy
     }
 
@@ -34,19 +34,23 @@ struct RequestPerformer: Sendable {
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
         let deadline = RequestDeadline(after: totalTimeout, on: time)
-        let first = try RedirectStep(request, body: body, urls: urls)
-        var step = first
+        var first = try RedirectStep(request, body: body, urls: urls)
+        if !stations.perRequestHeaders.isOff { try stations.perRequestHeaders.beginCall(&first.request) }
+        var step = try stations.perRequestHeaders.isOff ? first : attempt(of: first)
         var redirects = 0
         var attempt = 1
         var isRenewed = false
         var retries: [Int] = []
+        /// Whether the server may have executed the request in an earlier attempt.
+        var mayHaveRun = false
         while true {
-            let outcome: Result<SentRequest, any Error>
+            observation.call?.begins(attempt: attempt, redirect: redirects)
+            var outcome: Result<SentRequest, any Error>
             do {
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
-                let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
+                let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || mayHaveRun ? false : nil
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             try observation.flight?.check()
@@ -63,15 +67,44 @@ struct RequestPerformer: Sendable {
                 isRenewed = true
                 continue
             }
+            if !stations.validation.isOff { outcome = await validated(outcome, first, observation) }
             guard
                 try await stations.response.isRetried(
                     first, after: outcome, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
             else {
                 return try outcome.get()
             }
+            observation.call?.willRetry(after: outcome)
+            mayHaveRun = mayHaveRun || redirects > 0 || Self.mayHaveRun(outcome)
             attempt += 1
             redirects = 0
-            step = first
+            step = try stations.perRequestHeaders.isOff ? first : self.attempt(of: first)
+        }
+    }
+
+    /// Returns the step with which an attempt begins.
+    private func attempt(of first: RedirectStep) throws -> RedirectStep {
+        var step = first
+        try stations.perRequestHeaders.beginAttempt(&step.request)
+        return step
+    }
+
+    /// Whether the server may have executed a request that got this outcome.
+    private static func mayHaveRun(_ outcome: Result<SentRequest, any Error>) -> Bool {
+        guard case .failure(let error) = outcome else { return true }
+        return (error as? ApproovError)?.isRetryable != true
+    }
+
+    /// Has the validators judge an outcome; a response that they refuse is a failure.
+    private func validated(
+        _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
+    ) async -> Result<SentRequest, any Error> {
+        guard case .success(var sent) = outcome else { return outcome }
+        do {
+            try await stations.validation.validate(&sent, stations.response.heads, observation)
+            return .success(sent)
+        } catch {
+            return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
         }
     }
 

@@ -15,6 +15,7 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
+    let perRequestHeaders: PerRequestHeaderStation  // before 0
     // 0 gate
     let allowList: AllowListStation  // 1
     let defaults: DefaultsStation  // 2
@@ -27,16 +28,18 @@ final class RequestStations: Sendable {
     let way: WayStation  // 7
     let transport: TransportStation  // 8
     let response: ResponseStation  // 9
+    let validation: ValidationStation  // within 9
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, allowList: AllowListStation, defaults: DefaultsStation, credential: CredentialStation?,
-        interceptors: InterceptorStation,
+        policies: PolicySource, perRequestHeaders: PerRequestHeaderStation, allowList: AllowListStation, defaults: DefaultsStation,
+        credential: CredentialStation?, interceptors: InterceptorStation,
         token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
-        response: ResponseStation, recheck: ConfigurationRecheck
+        response: ResponseStation, validation: ValidationStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
+        self.perRequestHeaders = perRequestHeaders
         self.allowList = allowList
         self.defaults = defaults
         self.credential = credential
@@ -48,12 +51,14 @@ final class RequestStations: Sendable {
         self.way = way
         self.transport = transport
         self.response = response
+        self.validation = validation
         self.recheck = recheck
     }
 
-    /// Makes the same stations with further interceptors after the others.
-    init(_ other: RequestStations, adding further: [any RequestInterceptor]) {
+    /// Makes the same stations with further interceptors and validators after the others.
+    init(_ other: RequestStations, adding further: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
         policies = other.policies
+        perRequestHeaders = other.perRequestHeaders
         allowList = other.allowList
         defaults = other.defaults
         credential = other.credential
@@ -67,6 +72,7 @@ final class RequestStations: Sendable {
         var response = other.response
         response.interceptors += further
         self.response = response
+        validation = ValidationStation(other.validation.validators + validators)
         recheck = other.recheck
     }
 
@@ -108,6 +114,8 @@ final class RequestStations: Sendable {
             // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
             var draft = prepared
 
+            observation.call?.inject(into: &draft, of: step, isDirect: !way.isOblivious(under: hop))
+
             // 4 token: bound to the request in its present form.
             try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
 
@@ -140,10 +148,11 @@ final class RequestStations: Sendable {
                     under: hop, by: deadline, observation,
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
+                observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                observation.call?.didReceive(received)
 
-                // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
-                // and asks the retriers.
+                // 9 response: RequestPerformer follows redirects, has station 4 renew a rejected token, and asks validators and retriers.
                 return SentRequest(
                     response: received, adapted: prepared.request, url: draft.request.url ?? URL(filePath: "/"),
                     askedFor: step.request.url ?? URL(filePath: "/"),

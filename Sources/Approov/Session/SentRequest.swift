@@ -4,7 +4,8 @@ import HTTPClient
 
 /// A request that was sent, with its response.
 struct SentRequest: Sendable {
-    let response: TransportResponse
+    /// The response; validators replace a body that they have read.
+    var response: TransportResponse
     /// The request as the interceptors left it.
     let adapted: URLRequest
     /// The URL that the request was sent to; interceptors may have changed it within the origin.

@@ -269,6 +269,7 @@ final class CurlTransfer: @unchecked Sendable {
         guard code != CURLE_OK else {
             if let flaw = missingEnd { return fail(flaw) }
             hasEndedWell = !wasRestarted && !isRefused
+            reportTimings()
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
             return
@@ -278,6 +279,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange with an error.
     func fail(_ error: any Error) {
+        reportTimings()
         var error = error
         if var failure = error as? TransportError {
             failure.isSafeToRepeat = !wasSent || isIdempotent
@@ -285,5 +287,11 @@ final class CurlTransfer: @unchecked Sendable {
         }
         exchange.finish(.failure(error))
         upload.end()
+    }
+
+    private func reportTimings() {
+        // A transfer that never started has no activity, and its handle has the times of an earlier one.
+        guard let onTimings = options.onTimings, lastActivity > 0 else { return }
+        onTimings(easy.timings)
     }
 }

@@ -63,7 +63,7 @@ import Testing
             }
         }
         let response = try APIResponse(String(repeating: "[", count: 10_000) + "1" + String(repeating: "]", count: 10_000))
-        let error = await failure { try JSONResponse(Nested.self, envelope: ResponseEnvelope()).value(of: response) }
+        let error = await failure { try JSONResponse(Nested.self).value(of: response) }
         #expect(error?.code == .malformedResponse)
     }
 }

@@ -20,12 +20,12 @@ struct RequestRulesTests {
             $0.timeout = .seconds(300)
             $0.headers["X-Auth-Token"]? += "s"
         }
-        try rules.configure(description: "queries", where: { $0.query() != nil }) { $0.retries = 2 }
+        try rules.configure(description: "queries", where: { $0.query() != nil }) { $0.retries = RetryPolicy(limit: 2) }
         let fast = rules.configuration(for: try url("/fast"))
-        #expect(fast.headers == ["X-Auth-Token": "1"] && fast.timeout == nil && fast.retries == 0)
+        #expect(fast.headers == ["X-Auth-Token": "1"] && fast.timeout == nil && fast.retries == nil)
         token.value = "2"
         let slow = rules.configuration(for: try url("/slow/x?y"))
-        #expect(slow.headers == ["X-Auth-Token": "2s"] && slow.timeout == .seconds(300) && slow.retries == 2)
+        #expect(slow.headers == ["X-Auth-Token": "2s"] && slow.timeout == .seconds(300) && slow.retries?.limit == 2)
         #expect(
             rules.explain(try url("/slow/x?y"))
                 == [
@@ -129,18 +129,25 @@ struct RequestRulesTests {
         await server.stop()
     }
 
-    @Test("A failure that is safe to repeat is retried as often as the rule says, with growing waits")
-    func retries() async throws {
+    @Test("The policy of a rule decides about retries of the URLs that it matches, and a rule's validators judge them")
+    func retriesAndValidators() async throws {
         var rules = RequestRules(base: try url(""))
-        try rules.configure("**", description: "retries") { $0.retries = 2 }
-        let request = URLRequest(url: try url("/x"))
+        try rules.configure("**", description: "retries") {
+            $0.retries = RetryPolicy(limit: 2)
+            $0.validators = [.status(201..<202)]
+        }
+        let (inside, outside) = (try url("/x"), try #require(URL(string: "https://other.test/")))
         let failed = RequestOutcome.failure(ApproovError(.networkingError, "no answer"))
-        #expect(await rules.retry(request, after: failed, attempt: 1) == .retryAfter(.milliseconds(500)))
-        #expect(await rules.retry(request, after: failed, attempt: 2) == .retryAfter(.milliseconds(1_000)))
-        #expect(await rules.retry(request, after: failed, attempt: 3) == .doNotRetry)
-        let doubtful = RequestOutcome.failure(ApproovError(.timedOut, "no answer"))
-        #expect(await rules.retry(request, after: doubtful, attempt: 1) == .doNotRetry)
-        #expect(
-            await rules.retry(URLRequest(url: try #require(URL(string: "https://other.test/"))), after: failed, attempt: 1) == .doNotRetry)
+        guard case .retryAfter = await rules.retry(URLRequest(url: inside), after: failed, attempt: 2) else {
+            Issue.record("the second attempt was not repeated")
+            return
+        }
+        #expect(await rules.retry(URLRequest(url: inside), after: failed, attempt: 3) == .doNotRetry)
+        #expect(await rules.retry(URLRequest(url: outside), after: failed, attempt: 1) == .doNotRetry)
+        func head(_ url: URL) throws -> HTTPURLResponse {
+            try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        }
+        #expect(code(as: ApproovError.self) { try rules.validate(try head(inside), body: nil) } == .responseRefused)
+        try rules.validate(try head(outside), body: nil)
     }
 }

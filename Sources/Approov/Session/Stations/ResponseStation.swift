@@ -5,7 +5,7 @@ import HTTPClient
 
 /// Station 9: stores cookies, follows redirects, and asks the interceptors whether to send a request again.
 ///
-/// Validators come first here, and observers last, once there are any.
+/// ``ValidationStation`` comes before the interceptors decide.
 struct ResponseStation: Sendable {
     /// The maximum number of times that a request is sent again because an interceptor asks for it.
     static let maximumRetries = 8

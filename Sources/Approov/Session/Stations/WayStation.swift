@@ -12,6 +12,9 @@ struct WayStation: Sendable {
     /// The live keys for a host, which must be fetched before ``route(for:under:liveKey:)``; nil if there are none.
     func liveKeys(under hop: ResolvedHop) -> LiveKeys? { hop.rule == nil ? ownRoute?.liveKeys : nil }
 
+    /// Whether requests to a host go over a relay.
+    func isOblivious(under hop: ResolvedHop) -> Bool { hop.rule.map(\.settings.oblivious) ?? (ownRoute != nil) }
+
     /// Decides which way a request goes.
     ///
     /// - Parameters:

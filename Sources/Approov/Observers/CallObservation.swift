@@ -1,0 +1,54 @@
+import ApproovBase
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Synchronization
+
+/// Who watches the calls of a session: observers, metrics and a tracer.
+final class CallObservation: Sendable {
+    let queues: [ObserverQueue]
+    let wantsTimings: Bool
+    let masks: PathMasks
+    let metrics: ClientCounters?
+    let tracing: CallTracing?
+    let time: any TimeSource
+    private let calls = Atomic<UInt64>(0)
+
+    /// Returns nil if no one watches, so that a call costs nothing.
+    ///
+    /// - Parameters:
+    ///   - configuration: The session's settings.
+    ///   - names: The names of the token and binding headers; nil without a service.
+    ///   - substitutedHeaders: The names, in lower case, of the headers that may carry a secure string.
+    ///   - time: The clock.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a mask of paths is malformed.
+    init?(
+        _ configuration: ApproovSessionConfiguration, names: TokenHeaderNames?, substitutedHeaders: Set<String>, time: any TimeSource
+    ) throws {
+        masks = try PathMasks(configuration.maskedPaths)
+        guard !configuration.observers.isEmpty || configuration.metrics != nil || configuration.tracer != nil else { return nil }
+        let reserved = PerRequestHeaderStation.reserved(names: names, substitutedHeaders: substitutedHeaders)
+        queues = configuration.observers.map { ObserverQueue($0, reserved: reserved) }
+        wantsTimings = configuration.observers.contains { $0.wantsTimings }
+        metrics = configuration.metrics.map { ClientCounters($0) }
+        tracing = configuration.tracer.map { CallTracing(tracer: $0, reserved: reserved) }
+        self.time = time
+    }
+
+    /// Begins to watch a call of the app.
+    func begin(_ request: URLRequest) -> ObservedCall {
+        ObservedCall(self, number: calls.add(1, ordering: .relaxed).newValue, method: MethodLabel.of(request.httpMethod))
+    }
+}
+
+/// The methods that labels of metrics and spans name; a label must not have a value for each spelling that an app sends.
+enum MethodLabel {
+    private static let known: Set<String> = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"]
+
+    /// Returns the method, or "_OTHER", as OpenTelemetry's conventions for HTTP spell any other one.
+    static func of(_ method: String?) -> String {
+        let method = method ?? "GET"
+        return known.contains(method) ? method : "_OTHER"
+    }
+}

@@ -1,0 +1,126 @@
+import HTTPClient
+public import Logging
+
+/// Logs what a session sends and receives, without values.
+///
+/// ```swift
+/// configuration.observers = [ConsoleLog(level: .debug)]
+/// ```
+///
+/// Everything that comes from outside is in the metadata of a line, never in its message, and in printable ASCII, so that no server can
+/// forge a line. See ``SessionObserver`` for what the lines leave out.
+public struct ConsoleLog: SessionObserver {
+    /// How much is logged.
+    public enum Level: Sendable, Hashable {
+        /// Nothing.
+        case off
+        /// A line for each call that ended (level info) or failed (level warning).
+        case info
+        /// A line for each request, response and attempt as well (level debug), and the names of fields.
+        case debug
+    }
+
+    /// How much is logged.
+    public let level: Level
+    /// The names of header fields whose values are shown; see ``SessionObserver/shownHeaders``.
+    public let shownHeaders: Set<String>
+    private let logger: Logger
+
+    /// Makes a log.
+    ///
+    /// - Parameters:
+    ///   - level: How much is logged.
+    ///   - logger: The logger, whose own level also applies.
+    ///   - showing: The names of header fields whose values are shown, such as "Content-Type"; never those that may hold a credential.
+    public init(level: Level = .info, logger: Logger = Logger(label: "approov.session"), showing: Set<String> = []) {
+        self.level = level
+        self.logger = logger
+        shownHeaders = showing
+    }
+
+    /// Whether the log is on.
+    public var wantsTimings: Bool { level != .off }
+
+    /// Logs a request.
+    public func willSend(_ request: RequestSummary) {
+        guard level == .debug else { return }
+        logger.debug("request", metadata: Self.fields(of: request, withNames: true))
+    }
+
+    /// Logs the head of a response.
+    public func didReceive(_ response: ResponseSummary) {
+        guard level == .debug else { return }
+        var metadata: Logger.Metadata = [
+            "call": "\(response.call)", "attempt": "\(response.attempt)", "redirect": "\(response.redirect)",
+            "status": "\(response.status)", "version": "\(response.version)", "duration": Self.text(response.duration),
+            "headers": Self.text(response.headerNames),
+        ]
+        if let size = response.bodySize { metadata["size"] = "\(size)" }
+        Self.add(response.shownHeaders, to: &metadata)
+        logger.debug("response", metadata: metadata)
+    }
+
+    /// Logs the end of a call.
+    public func didFinish(_ metrics: CallMetrics) {
+        guard level != .off else { return }
+        var metadata = Self.fields(of: metrics.request, withNames: false)
+        metadata["status"] = "\(metrics.response.status)"
+        metadata["attempts"] = "\(metrics.attempts)"
+        metadata["received"] = "\(metrics.receivedBytes)"
+        metadata["duration"] = Self.text(metrics.duration)
+        if level == .debug, let timings = metrics.timings {
+            metadata["name-lookup"] = timings.nameLookup.map(Self.text)
+            metadata["connect"] = timings.connect.map(Self.text)
+            metadata["tls"] = timings.tls.map(Self.text)
+            metadata["first-byte"] = timings.firstByte.map(Self.text)
+        }
+        logger.info("finished", metadata: metadata)
+    }
+
+    /// Logs a failure.
+    public func didFail(_ failure: CallFailure) {
+        guard level == .debug || level == .info && !failure.willRetry else { return }
+        var metadata = failure.request.map { Self.fields(of: $0, withNames: false) } ?? [:]
+        metadata["call"] = "\(failure.call)"
+        metadata["attempt"] = "\(failure.attempt)"
+        metadata["code"] = "\(failure.code?.rawValue ?? "cancelled")"
+        metadata["reason"] = "\(failure.message)"
+        metadata["retries"] = "\(failure.willRetry)"
+        metadata["duration"] = Self.text(failure.duration)
+        logger.log(level: failure.willRetry ? .debug : .warning, "failed", metadata: metadata)
+    }
+
+    /// Logs how many events are missing.
+    public func didDrop(_ count: Int) {
+        guard level != .off else { return }
+        logger.warning("events dropped because the log is too slow", metadata: ["count": "\(count)"])
+    }
+
+    private static func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "call": "\(request.call)", "attempt": "\(request.attempt)", "method": "\(request.method)", "scheme": "\(request.scheme)",
+            "host": "\(request.host)", "port": "\(request.port)", "path": "\(request.path)", "attested": "\(request.isAttested)",
+            "oblivious": "\(request.isOblivious)",
+        ]
+        guard withNames else { return metadata }
+        metadata["redirect"] = "\(request.redirect)"
+        metadata["query"] = text(request.queryNames)
+        metadata["headers"] = text(request.headerNames)
+        if let size = request.bodySize { metadata["size"] = "\(size)" }
+        add(request.shownHeaders, to: &metadata)
+        return metadata
+    }
+
+    private static func add(_ shown: [String: String], to metadata: inout Logger.Metadata) {
+        for (name, value) in shown { metadata["header-\(name)"] = "\(value)" }
+    }
+
+    private static func text(_ names: [String]) -> Logger.MetadataValue { .array(names.map { .string($0) }) }
+
+    /// Milliseconds with three digits.
+    private static func text(_ duration: Duration) -> Logger.MetadataValue {
+        let microseconds = Int64(duration / .microseconds(1))
+        let digits = String(microseconds % 1_000)
+        return "\(microseconds / 1_000).\(String(repeating: "0", count: 3 - digits.count))\(digits) ms"
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Synchronization
+
+/// One call of the app that observers, metrics or a tracer watch, from its start to the end of the response's body.
+final class ObservedCall: Sendable {
+    private struct State {
+        var attempt = 1
+        var redirect = 0
+        /// The number of requests that were sent.
+        var sent = 0
+        var sentAt: Duration = .zero
+        var request: RequestSummary?
+        var response: ResponseSummary?
+        var timings: TransferTimings?
+        var isOver = false
+    }
+
+    private let observation: CallObservation
+    private let number: UInt64
+    private let method: String
+    private let start: Duration
+    private let span: CallSpan?
+    private let state = Mutex(State())
+
+    init(_ observation: CallObservation, number: UInt64, method: String) {
+        self.observation = observation
+        self.number = number
+        self.method = method
+        start = observation.time.uptime
+        span = observation.tracing?.begin(method)
+    }
+
+    /// The closure that takes the timings of a transfer; nil if no observer wants them.
+    var onTimings: (@Sendable (TransferTimings) -> Void)? {
+        guard observation.wantsTimings else { return nil }
+        return { [self] timings in state.withLock { $0.timings = timings } }
+    }
+
+    /// Notes where the call is.
+    func begins(attempt: Int, redirect: Int) {
+        state.withLock { ($0.attempt, $0.redirect) = (attempt, redirect) }
+    }
+
+    /// Adds the trace context to a request that goes direct to the origin that the app called.
+    func inject(into draft: inout RequestDraft, of step: RedirectStep, isDirect: Bool) {
+        guard let span, isDirect, !step.hasLeftOrigin else { return }
+        span.inject(into: &draft.fields)
+    }
+
+    /// The session hands the request to its transport.
+    func willSend(_ request: TransportRequest, isAttested: Bool, isOblivious: Bool) {
+        let (attempt, redirect) = state.withLock { ($0.attempt, $0.redirect) }
+        var summary = RequestSummary(
+            request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
+            isOblivious: isOblivious)
+        let isFirst = state.withLock { state in
+            state.request = summary
+            state.response = nil
+            state.timings = nil
+            state.sentAt = observation.time.uptime
+            state.sent += 1
+            return state.sent == 1
+        }
+        if isFirst { span?.describe(summary) }
+        for queue in observation.queues {
+            summary.shownHeaders = queue.shown.values(of: request.headerFields)
+            queue.post(.willSend(summary))
+        }
+    }
+
+    /// The head of the response has arrived.
+    func didReceive(_ response: TransportResponse) {
+        let now = observation.time.uptime
+        var summary = state.withLock { state in
+            let summary = ResponseSummary(
+                call: number, attempt: state.attempt, redirect: state.redirect, status: response.status, version: response.version,
+                headerNames: RequestSummary.names(of: response.headerFields),
+                bodySize: response.headerFields[.contentLength].flatMap { Int($0) }, duration: now - state.sentAt)
+            state.response = summary
+            return summary
+        }
+        for queue in observation.queues {
+            summary.shownHeaders = queue.shown.values(of: response.headerFields)
+            queue.post(.didReceive(summary))
+        }
+    }
+
+    /// The session tries again.
+    func willRetry(after outcome: Result<SentRequest, any Error>) {
+        guard case .failure(let error) = outcome else { return }
+        report(error, state.withLock { $0 }, willRetry: true)
+    }
+
+    /// The call has ended with a response, whose body has been read; the first end counts.
+    ///
+    /// - Parameter received: The size of the body.
+    func finish(received: Int) {
+        guard let state = end(), let request = state.request, let response = state.response else { return }
+        let duration = observation.time.uptime - start
+        observation.metrics?.finished(method: method, request: request, status: response.status, duration: duration)
+        span?.end(status: response.status, version: response.version, resent: state.sent - 1)
+        guard !observation.queues.isEmpty else { return }
+        let metrics = CallMetrics(
+            call: number, request: request, response: response, attempts: state.attempt, receivedBytes: received, duration: duration,
+            timings: state.timings)
+        for queue in observation.queues { queue.post(.didFinish(metrics)) }
+    }
+
+    /// The call has failed; the first end counts.
+    func fail(_ error: any Error) {
+        guard let state = end() else { return }
+        let code = Self.code(of: error)
+        observation.metrics?.failed(method: method, request: state.request, code: code, duration: observation.time.uptime - start)
+        span?.end(failure: code, status: state.response?.status, resent: max(0, state.sent - 1))
+        report(error, state, willRetry: false)
+    }
+
+    private func end() -> State? {
+        state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            return state
+        }
+    }
+
+    private func report(_ error: any Error, _ state: State, willRetry: Bool) {
+        guard !observation.queues.isEmpty else { return }
+        let failure = CallFailure(
+            call: number, attempt: state.attempt, request: state.request, code: Self.code(of: error), message: Self.message(of: error),
+            willRetry: willRetry, duration: observation.time.uptime - start, timings: state.timings)
+        for queue in observation.queues { queue.post(.didFail(failure)) }
+    }
+
+    /// The kind of failure; nil for a cancellation.
+    private static func code(of error: any Error) -> ApproovError.Code? {
+        if error is CancellationError { return nil }
+        return (error.asApproovError() as? ApproovError)?.code ?? .permanentError
+    }
+
+    /// The failure without its causes, which may be errors of the app with any text.
+    private static func message(of error: any Error) -> String {
+        if error is CancellationError { return "the task was cancelled, or the body was dropped before its end" }
+        return (error.asApproovError() as? ApproovError)?.message ?? "the request failed"
+    }
+}

@@ -1,0 +1,36 @@
+import Dispatch
+import Synchronization
+
+/// Calls one observer, one event after the other, on a thread that no request needs.
+final class ObserverQueue: Sendable {
+    let shown: ShownHeaders
+    private let observer: any SessionObserver
+    // A dispatch queue, because an observer may block, and the threads of tasks must not.
+    private let queue = DispatchQueue(label: "approov.observer")
+    private let state = Mutex(ObserverQueueState())
+
+    init(_ observer: any SessionObserver, reserved: Set<String>) {
+        self.observer = observer
+        shown = ShownHeaders(observer.shownHeaders, reserved: reserved)
+    }
+
+    /// Adds an event; returns at once.
+    func post(_ event: SessionEvent) {
+        guard state.withLock({ $0.add(event) }) else { return }
+        queue.async { self.deliver() }
+    }
+
+    private func deliver() {
+        while let batch = state.withLock({ $0.next() }) {
+            for event in batch.events {
+                switch event {
+                case .willSend(let request): observer.willSend(request)
+                case .didReceive(let response): observer.didReceive(response)
+                case .didFinish(let metrics): observer.didFinish(metrics)
+                case .didFail(let failure): observer.didFail(failure)
+                }
+            }
+            if batch.dropped > 0 { observer.didDrop(batch.dropped) }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import ApproovBase
+public import Foundation
+public import FoundationNetworking
+
+/// Accepts responses whose content has certain media types; see ``ResponseValidating/mediaType(_:)``.
+///
+/// A response without content is accepted: one with status 204, 205 or 304, and one whose body is known to be empty.
+public struct MediaTypeValidator: ResponseValidating {
+    private let accepted: [String]
+
+    /// Makes a validator.
+    ///
+    /// - Parameter accepted: The types, such as "application/json" or "image/*", without parameters.
+    public init(_ accepted: [String]) {
+        self.accepted = accepted.map { $0.lowercased() }
+    }
+
+    /// Checks the type that Content-Type names (RFC 9110, section 8.3).
+    ///
+    /// - Parameters:
+    ///   - response: The head.
+    ///   - body: The body, if it is in memory.
+    /// - Throws: ``ApproovError`` with code `responseRefused` for any other type, and for content without one.
+    public func validate(_ response: HTTPURLResponse, body: Data?) throws {
+        guard ![204, 205, 304].contains(response.statusCode), body?.isEmpty != true else { return }
+        guard let type = response.mediaTypeName else {
+            throw ApproovError.responseRefused("its content has no Content-Type: have the server name one of \(names)")
+        }
+        guard accepted.contains(where: { Self.matches(type, $0) }) else {
+            throw ApproovError.responseRefused("its media type is none of \(names)")
+        }
+    }
+
+    private var names: String { accepted.map { LoggableText.name($0) }.joined(separator: ", ") }
+
+    private static func matches(_ type: String, _ pattern: String) -> Bool {
+        guard pattern.hasSuffix("/*") else { return type == pattern }
+        return type.hasPrefix(pattern.dropLast())
+    }
+}
+
+extension HTTPURLResponse {
+    /// The type and subtype of Content-Type, in lower case; nil without one.
+    var mediaTypeName: String? {
+        guard let value = value(forHTTPHeaderField: "Content-Type") else { return nil }
+        let type = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        return type.isEmpty ? nil : type
+    }
+}

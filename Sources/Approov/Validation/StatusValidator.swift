@@ -1,0 +1,26 @@
+public import Foundation
+public import FoundationNetworking
+
+/// Accepts responses with certain statuses; see ``ResponseValidating/status(_:)``.
+public struct StatusValidator: ResponseValidating {
+    private let accepted: Range<Int>
+
+    /// Makes a validator.
+    ///
+    /// - Parameter accepted: The statuses of a success.
+    public init(_ accepted: Range<Int> = 200..<300) {
+        self.accepted = accepted
+    }
+
+    /// Checks the status.
+    ///
+    /// - Parameters:
+    ///   - response: The head.
+    ///   - body: Not used.
+    /// - Throws: ``ApproovError`` with code `responseRefused` for any other status.
+    public func validate(_ response: HTTPURLResponse, body: Data?) throws {
+        guard !accepted.contains(response.statusCode) else { return }
+        throw ApproovError.responseRefused(
+            "its status is \(response.statusCode), and the session accepts \(accepted.lowerBound) to \(accepted.upperBound - 1)")
+    }
+}

@@ -1,0 +1,76 @@
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Metrics
+import MetricsTestKit
+import Testing
+
+@testable import Approov
+
+@Suite struct ClientMetricsTests {
+    private let factory = TestMetrics()
+
+    private func dimensions(_ method: String, _ host: String, attested: Bool, _ last: (String, String)? = nil) -> [(String, String)] {
+        let all = [("method", method), ("host", host), ("attested", "\(attested)"), ("oblivious", "false")]
+        return all + (last.map { [$0] } ?? [])
+    }
+
+    @Test("Calls are counted by method, class of status and whether they are attested, and timed on the session's clock")
+    func calls() async throws {
+        let world = try World()
+        world.api.value = { request in
+            world.clock.advance(by: .milliseconds(250))
+            return TransportResponse(status: request.url.target == "/" ? 201 : 404, url: request.url)
+        }
+        let session = try world.configured { $0.metrics = ClientMetrics(factory: factory, hosts: ["API.test"]) }
+        for path in ["/", "/", "/missing"] { _ = try await session.data(for: URLRequest("https://api.test\(path)")) }
+        _ = try await session.data(for: URLRequest("https://elsewhere.test/", method: "POST"))
+        func count(_ dimensions: [(String, String)]) throws -> Int64 {
+            try factory.expectCounter("approov_client_calls", dimensions).totalValue
+        }
+        #expect(try count(dimensions("GET", "api.test", attested: true, ("status", "2xx"))) == 2)
+        #expect(try count(dimensions("GET", "api.test", attested: true, ("status", "4xx"))) == 1)
+        #expect(try count(dimensions("POST", "other", attested: false, ("status", "2xx"))) == 1)
+        let timer = try factory.expectTimer("approov_client_duration", dimensions("GET", "api.test", attested: true))
+        #expect(timer.values == [250_000_000, 250_000_000, 250_000_000])
+    }
+
+    @Test("Failures are counted by code, and one before anything was sent has no host")
+    func failures() async throws {
+        let world = try World()
+        world.api.value = { _ in throw TransportError(.connectionLost, "gone") }
+        let session = try world.configured { $0.metrics = ClientMetrics(factory: factory) }
+        _ = try? await session.data(for: URLRequest("https://api.test/"))
+        _ = try? await session.data(for: URLRequest("http://api.test/"))
+        func count(_ dimensions: [(String, String)]) throws -> Int64 {
+            try factory.expectCounter("approov_client_failures", dimensions).totalValue
+        }
+        #expect(try count(dimensions("GET", "other", attested: true, ("code", "networkingError"))) == 1)
+        #expect(try count(dimensions("GET", "none", attested: false, ("code", "pinningError"))) == 1)
+    }
+
+    @Test("What users, servers and the app choose makes no new labels")
+    func bounded() async throws {
+        struct Failing: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                throw ApproovError(.init(rawValue: request.url?.path() ?? ""), "own")
+            }
+        }
+        let world = try World()
+        let session = try world.configured { $0.metrics = ClientMetrics(factory: factory) }
+        for number in 0..<50 {
+            _ = try await session.data(for: URLRequest("https://host\(number).test/\(number)", method: "M\(number)"))
+        }
+        #expect(factory.counters.count == 1)
+        let failing = try world.configured {
+            $0.metrics = ClientMetrics(factory: factory)
+            $0.interceptors = [Failing()]
+        }
+        for number in 0..<50 { _ = try? await failing.data(for: URLRequest("https://api.test/\(number)")) }
+        #expect(factory.counters.count == 2)
+        let many = ClientMetrics(factory: factory, hosts: Set((0..<1_000).map { "host\($0)" }))
+        #expect(many.hosts.count == ClientMetrics.maximumHosts)
+    }
+}

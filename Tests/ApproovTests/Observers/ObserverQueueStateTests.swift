@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Approov
+
+@Suite struct ObserverQueueStateTests {
+    private var state = ObserverQueueState()
+
+    private func event(_ number: UInt64) -> SessionEvent {
+        .didFail(
+            CallFailure(
+                call: number, attempt: 1, request: nil, code: nil, message: "", willRetry: false, duration: .zero, timings: nil))
+    }
+
+    /// Returns whether the event starts a delivery.
+    private mutating func add(_ number: UInt64) -> Bool { state.add(event(number)) }
+
+    private mutating func numbers() -> [UInt64]? {
+        state.next()?.events.map { if case .didFail(let failure) = $0 { failure.call } else { 0 } }
+    }
+
+    @Test("Only the first event starts a delivery, which goes on until nothing waits")
+    mutating func delivery() {
+        let starts = [add(1), add(2)]
+        #expect(starts == [true, false])
+        let first = numbers()
+        #expect(first == [1, 2])
+        let isAnother = add(3)
+        #expect(!isAnother)
+        let rest = [numbers(), numbers()]
+        #expect(rest == [[3], nil])
+        let isNext = add(4)
+        #expect(isNext)
+    }
+
+    @Test("At most 1,024 events wait, with those that are being delivered, and the number of dropped ones follows them")
+    mutating func bound() {
+        for number in 0..<1_030 { _ = add(UInt64(number)) }
+        let first = state.next()
+        #expect(first?.events.count == ObserverQueueState.limit && first?.dropped == 6)
+        for number in 0..<5 { _ = add(UInt64(number)) }
+        let second = state.next()
+        #expect(second?.events.isEmpty == true && second?.dropped == 5)
+        _ = add(7)
+        let third = numbers()
+        #expect(third == [7])
+    }
+
+    @Test("An event after a gap is dropped with it, so that no event comes before the news of the gap")
+    mutating func gap() {
+        for number in 0..<1_025 { _ = add(UInt64(number)) }
+        _ = add(1)
+        let batch = state.next()
+        #expect(batch?.events.count == ObserverQueueState.limit && batch?.dropped == 2)
+    }
+}

@@ -1,0 +1,132 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct PerRequestHeaderStationTests {
+    /// Has every request sent three times, and notes the values that it sees.
+    struct Retrying: RequestInterceptor {
+        let seen = Shared<[String?]>([])
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+            seen.change { $0.append(request.value(forHTTPHeaderField: "X-ID")) }
+            return attempt < 3 ? .retry : .doNotRetry
+        }
+    }
+
+    /// Returns "1", "2" and so on.
+    private func counting(_ scope: PerRequestHeaders.Scope = .perCall) -> PerRequestHeaders {
+        let count = Shared(0)
+        return PerRequestHeaders(scope) { _ in
+            [
+                "X-ID": String(
+                    count.change {
+                        $0 += 1; return $0
+                    })
+            ]
+        }
+    }
+
+    private let name = HTTPField.Name("X-ID")
+
+    private func ids(_ world: World) throws -> [String?] {
+        let name = try #require(name)
+        return world.apiRequests.map { $0.headerFields[name] }
+    }
+
+    @Test("All attempts and redirects of a call have the same value, and the next call has another one")
+    func perCall() async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/a" else { return TransportResponse(status: 200, url: request.url) }
+            return TransportResponse(status: 307, headerFields: [.location: "/b"], url: request.url)
+        }
+        let retrying = Retrying()
+        let session = try world.configured {
+            $0.perRequestHeaders = counting()
+            $0.interceptors = [retrying]
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/a"))
+        #expect(try ids(world) == ["1", "1", "1", "1", "1", "1"])
+        #expect(retrying.seen.value == ["1", "1", "1"])
+        _ = try await session.data(for: URLRequest("https://api.test/c"))
+        #expect(try ids(world).suffix(3) == ["2", "2", "2"])
+    }
+
+    @Test("With a value for each attempt, redirects keep it, and a retrier sees none")
+    func perAttempt() async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/a" else { return TransportResponse(status: 200, url: request.url) }
+            return TransportResponse(status: 307, headerFields: [.location: "/b"], url: request.url)
+        }
+        let retrying = Retrying()
+        let session = try world.configured {
+            $0.perRequestHeaders = counting(.perAttempt)
+            $0.interceptors = [retrying]
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/a"))
+        #expect(try ids(world) == ["1", "1", "2", "2", "3", "3"])
+        #expect(retrying.seen.value == [nil, nil, nil])
+    }
+
+    @Test("A redirect to another origin drops the value")
+    func otherOrigin() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        world.api.value = { request in
+            guard request.url.host.name == "api.test" else { return TransportResponse(status: 200, url: request.url) }
+            return TransportResponse(status: 307, headerFields: [.location: "https://other.test/"], url: request.url)
+        }
+        _ = try await world.configured { $0.perRequestHeaders = counting() }.data(for: URLRequest("https://api.test/"))
+        #expect(try ids(world) == ["1", nil])
+    }
+
+    @Test("A header of the request itself stays")
+    func own() async throws {
+        let world = try World()
+        let session = try world.configured { $0.perRequestHeaders = counting() }
+        _ = try await session.data(for: URLRequest("https://api.test/", ["x-id": "own"]))
+        #expect(try ids(world) == ["own"])
+    }
+
+    @Test(
+        "A header that something else sets is refused, and nothing is sent",
+        arguments: [
+            "Authorization", "authorization", "Host", "Content-Length", "Connection", "Approov-Token", "approov-traceid", "X-Bound",
+            "Cookie",
+            "Proxy-Authorization", "Proxy-X", "Transfer-Encoding", "Signature", "Signature-Input", "TE", "Upgrade", "Api-Key",
+        ])
+    func reserved(_ name: String) async throws {
+        let world = try World()
+        let session = try world.configured {
+            $0.perRequestHeaders = PerRequestHeaders { _ in [name: "secret-value"] }
+            $0.bindHeader = "X-Bound"
+            $0.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])]
+        }
+        let error = await #expect(throws: ApproovError.self) {
+            try await session.data(for: URLRequest("https://api.test/", ["X-Bound": "b"]))
+        }
+        #expect(error?.code == .badRequest)
+        #expect(error?.description.contains("secret-value") == false)
+        #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test(
+        "A malformed name or value is refused, and is not part of the error",
+        arguments: [
+            ("X Y", "a"), ("", "a"), (":path", "a"), ("X-Y", "a\r\nEvil: secret-value"), ("X-Y\r\nEvil", "secret-value"),
+            ("X-Y", "a\0secret-value"),
+        ])
+    func malformed(_ name: String, _ value: String) async throws {
+        let world = try World()
+        let session = try world.configured { $0.perRequestHeaders = PerRequestHeaders { _ in [name: value] } }
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(error?.code == .badRequest)
+        #expect(error?.description.contains("secret-value") == false && error?.description.contains("\n") == false)
+        #expect(world.apiRequests.isEmpty)
+    }
+}
