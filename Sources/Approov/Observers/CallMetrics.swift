@@ -30,7 +30,7 @@ public struct CallFailure: Sendable {
     public let request: RequestSummary?
     /// The kind of failure; nil if the task was cancelled or the body was dropped before its end.
     public let code: ApproovError.Code?
-    /// The failure and its remedy; safe to log.
+    /// The failure and its remedy, without causes, in printable ASCII; cut after 1,000 characters.
     public let message: String
     /// Whether the session tries again, so that the call goes on.
     public let willRetry: Bool

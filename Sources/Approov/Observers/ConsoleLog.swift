@@ -22,7 +22,7 @@ public struct ConsoleLog: SessionObserver {
 
     /// How much is logged.
     public let level: Level
-    /// The names of header fields whose values are shown; see ``SessionObserver/shownHeaders``.
+    /// The names of header fields whose values are shown; see `SessionObserver.shownHeaders`.
     public let shownHeaders: Set<String>
     private let logger: Logger
 

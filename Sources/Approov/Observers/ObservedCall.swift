@@ -1,3 +1,4 @@
+import ApproovBase
 import Foundation
 import HTTPClient
 import HTTPTypes
@@ -139,9 +140,9 @@ final class ObservedCall: Sendable {
         return (error.asApproovError() as? ApproovError)?.code ?? .permanentError
     }
 
-    /// The failure without its causes, which may be errors of the app with any text.
+    /// The failure without its causes, which may be errors of the app with any text; escaped, because the app may have made this one, too.
     private static func message(of error: any Error) -> String {
         if error is CancellationError { return "the task was cancelled, or the body was dropped before its end" }
-        return (error.asApproovError() as? ApproovError)?.message ?? "the request failed"
+        return LoggableText.quoted((error.asApproovError() as? ApproovError)?.message ?? "the request failed", limit: 1_000)
     }
 }

@@ -29,7 +29,7 @@ public struct RequestSummary: Sendable, Hashable {
     public let queryNames: [String]
     /// The names of the header fields in order, in lower case; at most 100.
     public let headerNames: [String]
-    /// The values of the fields that the observer named in ``SessionObserver/shownHeaders``, by lower-case name, each cut after 256 characters.
+    /// The values of the fields that the observer named in `SessionObserver.shownHeaders`, by lower-case name, each cut after 256 characters.
     public internal(set) var shownHeaders: [String: String] = [:]
     /// The size of the body in bytes; nil if it is not known before it is sent.
     public let bodySize: Int?

@@ -14,10 +14,10 @@ public struct ResponseSummary: Sendable, Hashable {
     public let version: String
     /// The names of the header fields in order, in lower case; at most 100.
     public let headerNames: [String]
-    /// The values of the fields that the observer named in ``SessionObserver/shownHeaders``, by lower-case name, each cut after 256 characters.
+    /// The values of the fields that the observer named in `SessionObserver.shownHeaders`, by lower-case name, each cut after 256 characters.
     public internal(set) var shownHeaders: [String: String] = [:]
     /// The size of the body in bytes as the server announced it; nil if it did not, or if the content is compressed.
     public let bodySize: Int?
-    /// The time from ``SessionObserver/willSend(_:)-(RequestSummary)`` to the head, on the session's clock.
+    /// The time from `SessionObserver.willSend(_:)` to the head, on the session's clock.
     public let duration: Duration
 }

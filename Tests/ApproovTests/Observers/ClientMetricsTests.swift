@@ -51,6 +51,14 @@ import Testing
         #expect(try count(dimensions("GET", "none", attested: false, ("code", "pinningError"))) == 1)
     }
 
+    @Test("Every code of ApproovError has its own label")
+    func codes() throws {
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/Approov/ApproovError.swift")
+        let names = try String(contentsOf: source, encoding: .utf8).matches(of: /static let (\w+) = Code\(/).map { String($0.output.1) }
+        #expect(names.count > 15)
+        for name in names { #expect(FailureLabel.of(ApproovError.Code(rawValue: name)) == name) }
+    }
+
     @Test("What users, servers and the app choose makes no new labels")
     func bounded() async throws {
         struct Failing: RequestInterceptor {

@@ -132,6 +132,23 @@ import Testing
         #expect(observer.finished.value.last?.receivedBytes == 3)
     }
 
+    @Test("The text of a failure is one line, whatever the app's own error says, and has no cause")
+    func forged() async throws {
+        struct Failing: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                throw ApproovError(.permanentError, "a\r\nforged: \u{1b}[0m", cause: ApproovError(.badRequest, "cause"))
+            }
+        }
+        let observer = RecordingObserver()
+        let session = try World().configured {
+            $0.observers = [observer]
+            $0.interceptors = [Failing()]
+        }
+        _ = try? await session.data(for: URLRequest("https://api.test/"))
+        #expect(await observer.calls(1))
+        #expect(observer.failures.value.map(\.message) == ["a\\u{d}\\u{a}forged: \\u{1b}[0m"])
+    }
+
     @Test("A cancelled call fails without a code")
     func cancelled() async throws {
         let world = try World()

@@ -165,5 +165,13 @@ import Testing
         let session = try World().configured { $0.validators = [.status(500..<600)] }
         let url = try #require(URL(string: "data:text/plain,hello"))
         #expect(await error { try await session.data(from: url) }?.code == .responseRefused)
+        let noting = Noting()
+        let watched = try World().configured { $0.validators = [noting] }
+        for size in [5, 1 << 20 + 1] {
+            let url = try #require(URL(string: "data:text/plain,\(String(repeating: "a", count: size))"))
+            _ = try await watched.data(from: url)
+        }
+        _ = try await watched.bytes(from: url)
+        #expect(noting.sizes.value == [5, -1, -1])
     }
 }
