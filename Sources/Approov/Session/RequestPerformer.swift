@@ -41,7 +41,7 @@ struct RequestPerformer: Sendable {
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
-            if isRenewed, case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
+            if case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
             if case .success(let sent) = outcome, let next = try stations.response.next(after: sent, from: step, redirects: redirects) {
                 redirects += 1
                 step = next

@@ -51,7 +51,7 @@ import Testing
         return try request("GET", "https://example.com/", ["Signature-Input": input, "Signature": signature ?? "a=:\(bytes):"])
     }
 
-    @Test("A request that this module signed verifies, and the result says what is covered")
+    @Test("A request that this module signed verifies, and the result names the covered components")
     func verifies() async throws {
         let request = try await signed(request(), label: "any.label", parameters())
         let verified = try verifier().verify(.request(request))
