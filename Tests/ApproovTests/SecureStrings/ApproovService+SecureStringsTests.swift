@@ -105,6 +105,7 @@ import Testing
         let world = try world()
         let error = await #expect(throws: ApproovError.self) { try await world.service.secureString(key) }
         #expect(error?.code == .permanentError && (error?.cause as? ApproovError)?.code == .secureStringError)
+        #expect(error?.message.contains("secure string") == true && error?.message.contains("token") == false)
         #expect(world.authority.seen.value.attestations.isEmpty)
     }
 

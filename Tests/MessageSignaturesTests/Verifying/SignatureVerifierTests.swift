@@ -120,6 +120,12 @@ import Testing
         #expect(message(request, [.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)]).contains("the key is another"))
         let other = try SignableRequest(method: "PUT", target: request.target, fields: request.fields)
         #expect(message(other).contains("a covered component is another"))
+        // With two signatures the client sends two digests, on two lines or, after a proxy, on one.
+        let digest = try #require(request.fields[SignatureBase.debugFieldName])
+        for lines in [["sha-256=:AAAA:", digest], ["sha-256=:AAAA:, \(digest)"]] {
+            request.fields[values: SignatureBase.debugFieldName] = lines
+            #expect(message(request, [.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)]).contains("the key is another"))
+        }
     }
 
     @Test("A field whose lines a proxy joined or split at the comma verifies, in the same order only")
