@@ -11,6 +11,11 @@ enum Main {
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try ApproovCommand.parseAsRoot()
+            if let repeated = RepeatedOptions.first(in: Array(CommandLine.arguments.dropFirst(2)), of: type(of: command)) {
+                let verb = type(of: command).configuration.commandName ?? ""
+                Console.note("Error: \(repeated) is given twice; give it once.\n\(usage(of: verb))")
+                exit(CommandFailure.usage)
+            }
             try startLogging(of: command)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -50,8 +55,11 @@ enum Main {
             return nil
         }
         let meant = meant(unknown, in: words.filter { $0.hasPrefix("-") }.map(String.init))
-        return
-            "unknown option '\(unknown)'\(meant)\nUsage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
+        return "unknown option '\(unknown)'\(meant)\n\(usage(of: verb))"
+    }
+
+    private static func usage(of verb: String) -> String {
+        "Usage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
     }
 
     private static func meant(_ word: some StringProtocol, in candidates: [String]) -> String {

@@ -61,7 +61,7 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
         bodyLimit: Int = 2 * 1024 * 1024, acceptsStringSignatures: Bool = false
     ) throws {
         guard keys.isUsable else {
-            throw TokenCheckError(.invalidConfiguration, "a base secret must have at least 16 bytes; pass the whole secret, decoded")
+            throw TokenCheckError(.invalidConfiguration, "a key or base secret must have at least 16 bytes; pass the whole one, decoded")
         }
         guard maximumAge >= .zero, clockSkew >= .zero, bodyLimit >= 0 else {
             throw TokenCheckError(.invalidConfiguration, "maximumAge, clockSkew and bodyLimit must not be negative")

@@ -19,6 +19,15 @@ public struct SignatureKeySource: Sendable {
     }
 
     private let kind: Kind
+    /// Whether each secret that is known now is long enough.
+    let isUsable: Bool
+    /// The fewest bytes of a secret.
+    private static let leastSecretBytes = 16
+
+    private init(kind: Kind, isUsable: Bool = true) {
+        self.kind = kind
+        self.isUsable = isUsable
+    }
 
     /// The installation's own key: the token's claim `ipk`, with `ecdsa-p256-sha256`.
     ///
@@ -28,10 +37,11 @@ public struct SignatureKeySource: Sendable {
     /// The account's message-signing key that the token's claim `mskid` names, with `hmac-sha256`.
     ///
     /// A signature that names another key in `keyid` is refused.
-    /// - Parameter keys: The keys by ID, each 16 bytes or more: the bytes that the authority prints as base64url.
+    /// - Parameter keys: The keys by ID, each 16 bytes or more: the bytes that the authority prints as base64url. The initialiser of
+    ///   `SignatureCheckMiddleware` refuses a shorter one.
     /// - Returns: The source.
     public static func account(_ keys: [String: [UInt8]]) -> SignatureKeySource {
-        SignatureKeySource(kind: .account { keys[$0] })
+        SignatureKeySource(kind: .account { keys[$0] }, isUsable: keys.values.allSatisfy { $0.count >= leastSecretBytes })
     }
 
     /// The account's message-signing key that the token's claim `mskid` names, with `hmac-sha256`, when keys may change while the check runs.
@@ -51,12 +61,7 @@ public struct SignatureKeySource: Sendable {
     /// - Parameter baseSecret: The base secret, 16 bytes or more.
     /// - Returns: The source.
     public static func supersededDerivedAccountKey(baseSecret: [UInt8]) -> SignatureKeySource {
-        SignatureKeySource(kind: .derivedAccount(baseSecret))
-    }
-
-    /// Whether each secret that is known now is long enough.
-    var isUsable: Bool {
-        if case .derivedAccount(let secret) = kind { secret.count >= 16 } else { true }
+        SignatureKeySource(kind: .derivedAccount(baseSecret), isUsable: baseSecret.count >= leastSecretBytes)
     }
 
     /// The key for a token.

@@ -155,7 +155,7 @@ import Testing
             #expect(
                 try await app.answer(app.fields(token: token, algorithm: .hmacSHA256, with: key), check: { try accountCheck }) == .refused)
         }
-        #expect(try await app.answer(fields, check: { try Check(keys: .account(["j3AWy6": []])) }) == .refused)
+        #expect(try await app.answer(fields, check: { try Check(keys: .account { _ in [] }) }) == .refused)
         let other = try SignatureSigningKey.hmacSHA256(app.accountKey + [1])
         #expect(try await app.answer(app.fields(algorithm: .hmacSHA256, with: other), check: { try accountCheck }) == .refused)
     }
@@ -229,6 +229,9 @@ import Testing
         await refuses(.invalidConfiguration) { _ = try Check(clockSkew: .seconds(-1)) }
         await refuses(.invalidConfiguration) { _ = try Check(bodyLimit: -1) }
         await refuses(.invalidConfiguration) { _ = try Check(keys: .supersededDerivedAccountKey(baseSecret: [1])) }
+        let key = [UInt8](repeating: 1, count: 16)
+        await refuses(.invalidConfiguration) { _ = try Check(keys: .account(["a": key, "b": [UInt8](repeating: 1, count: 15)])) }
+        #expect(throws: Never.self) { try Check(keys: .account(["a": key])) }
     }
 
     @Test("Without a token check before it, the check answers no request")

@@ -42,14 +42,20 @@ public final class ApproovInterceptor: RequestInterceptor {
     /// Creates an interceptor with the settings of a session.
     ///
     /// Of the settings, those that concern tokens apply: the token, trace ID and binding headers, the binding, and which requests get a
-    /// token.
+    /// token. An interceptor does not see the request as it is sent, so it neither signs it nor puts secure strings into it.
     ///
     /// - Parameters:
     ///   - service: The source of tokens.
     ///   - configuration: The settings.
     /// - Throws: ``ApproovError`` with code `initializationError` when a header name or the prefix is malformed, two of the headers have
-    ///   the same name, or tokens would be bound both to headers and to data.
+    ///   the same name, tokens would be bound both to headers and to data, or there is `signing` or a substitution.
     public init(service: ApproovService, configuration: ApproovSessionConfiguration) throws {
+        guard configuration.signing == nil, configuration.substitutions.isEmpty else {
+            throw ApproovError(
+                .initializationError,
+                "an ApproovInterceptor neither signs requests nor substitutes secure strings: send the requests with an ApproovSession, or"
+                    + " leave signing nil and substitutions empty")
+        }
         authorizer = try TokenAuthorizer(service: service, configuration)
     }
 

@@ -72,8 +72,8 @@ final class TokenAuthorizer: Sendable {
     ///   - flight: The request that may be wiped; nil if it cannot be.
     /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
-    ///   code `interceptorError` when the caller's policy or closure for the binding threw, and with code `networkingError`, `rejectionError` or
-    ///   `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
+    ///   code `interceptorError` when the caller's policy or closure for the binding threw, and with code `networkingError`,
+    ///   `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, rule: ProtectedHost,
         timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false, flight: RequestFlight? = nil

@@ -39,8 +39,7 @@ extension ApproovService {
     /// The attestation is for the first protected host, with a new challenge, and its token is not kept.
     ///
     /// This is one of the few calls that tell an app whether it is genuine: the authority sends secure strings to genuine apps alone. A
-    /// build that passes by a development key or by its device's policy does not count as genuine. For an oblivious host the authority
-    /// sends none, so an account with no other hosts learns of a rejection only if its policy tells apps the reasons.
+    /// build that passes by a development key or by its device's policy does not count as genuine.
     ///
     /// - Parameter policy: Decides about the result.
     /// - Throws: ``ApproovError`` with code `networkingError` when the authority cannot be reached or does not work, `rejectionError` when
@@ -49,7 +48,7 @@ extension ApproovService {
     public func precheck(policy: any AttestationPolicy = StandardPolicy()) async throws {
         guard let key = keyOfAnyHost else { throw ApproovError.noNamedHost }
         var result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true))
-        if !key.isOblivious, !result.isGenuine { result = result.rejected }
+        if !result.isGenuine { result = result.rejected }
         last.note(result)
         try Task.checkCancellation()
         let decision: TokenDecision
@@ -74,13 +73,8 @@ extension ApproovService {
     /// Fetches a token for one caller, past the cache.
     func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
         let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, heardAt, accountKey, strings, time] in
-            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, strings, at: time)
-            if case .token(let result, _, _) = outcome {
-                heardAt.note(time.uptime)
-                accountKey.note(result, for: key)
-            }
-            return outcome
+        let result = await fetch.run { [authority, keeper, notes, time] in
+            await Self.fetch(key, demand, from: authority, keeper: keeper, notes, at: time)
         }
         return result.asked(for: key.host, at: time.date)
     }

@@ -27,13 +27,15 @@ public final class ApproovService: Sendable {
     private let tokens: TokenCache
     let limits: ApproovServiceLimits
     private let refresh: SharedRefresh
-    let heardAt: LastHeard
+    let notes: AttestationNotes
     private let renewals = Mutex(TokenRenewalState())
+    /// Whether the answer to a renewed token is missing; outside of the lock, because every response to a token looks here.
+    private let isRenewalOpen = Atomic(false)
     let last: LastResult
     /// Signs with the installation key; nil if the attester cannot.
     let installationSigner: (any InstallationSigner)?
-    let accountKey: AccountKey
-    let strings: SecureStrings
+    var accountKey: AccountKey { notes.accountKey }
+    var strings: SecureStrings { notes.strings }
 
     /// Sets up a service.
     ///
@@ -85,25 +87,18 @@ public final class ApproovService: Sendable {
             self.keeper = keeper
             self.authority = authority
             refresh = SharedRefresh(interval: limits.configurationCheckInterval, time: clock)
-            let heardAt = LastHeard()
-            self.heardAt = heardAt
             let last = LastResult()
             self.last = last
-            let accountKey = AccountKey()
-            self.accountKey = accountKey
-            let strings = SecureStrings(
-                time: clock,
-                instance: InstanceStrings(
-                    folder: stateDirectory, seal: ValueSeal(attester, for: InstanceStrings.purpose(account: initial.account))))
-            self.strings = strings
+            let notes = AttestationNotes(
+                strings: SecureStrings(
+                    time: clock,
+                    instance: InstanceStrings(
+                        folder: stateDirectory, seal: ValueSeal(attester, for: InstanceStrings.purpose(account: initial.account)))))
+            self.notes = notes
             tokens = TokenCache(
                 capacity: max(1, limits.cachedTokens), fetchTimeout: limits.fetchTimeout, time: clock, backoff: backoff
             ) { key in
-                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, strings, at: clock)
-                if case .token(let result, _, _) = outcome {
-                    heardAt.note(clock.uptime)
-                    accountKey.note(result, for: key)
-                }
+                let outcome = await Self.fetch(key, AttestationDemand(), from: authority, keeper: keeper, notes, at: clock)
                 last.note(outcome.result)
                 return outcome
             }
@@ -204,7 +199,7 @@ public final class ApproovService: Sendable {
         // Check before asking: dates also pass while the authority is unreachable.
         keeper.checkDates()
         let candidates = try await authority.configurations(since: keeper.current)
-        heardAt.note(time.uptime)
+        notes.heardAt.note(time.uptime)
         return await keeper.offer(candidates)
     }
 
@@ -246,16 +241,27 @@ public final class ApproovService: Sendable {
     /// Does so only for a token older than 30 s, and at most once per host in 30 s; the time doubles while the API rejects the new tokens.
     ///
     /// - Parameter token: The token.
-    /// - Returns: Whether the request should be sent again with another token.
+    /// - Returns: Whether the token was forgotten, so that another attempt, or the next request, gets another one.
     func renew(_ token: SentToken) -> Bool {
         let now = time.uptime
-        guard let life = token.life, renewals.withLock({ $0.renews(token.key.host, life: life, now: now) }) else { return false }
-        tokens.forget(token.text, for: token.key)
-        return true
+        guard let life = token.life else { return false }
+        let renews = renewals.withLock { state in
+            let renews = state.renews(token.key.host, life: life, now: now)
+            isRenewalOpen.store(state.isOpen, ordering: .relaxed)
+            return renews
+        }
+        if renews { tokens.forget(token.text, for: token.key) }
+        return renews
     }
 
-    /// Records that an API accepted a token that replaced a rejected one.
-    func noteAccepted(_ token: SentToken) { renewals.withLock { $0.accepted(token.key.host) } }
+    /// Records that an API accepted a token, which counts if it is newer than the one that the API rejected.
+    func noteAccepted(_ token: SentToken) {
+        guard isRenewalOpen.load(ordering: .relaxed), let life = token.life else { return }
+        renewals.withLock { state in
+            state.accepted(token.key.host, life: life)
+            isRenewalOpen.store(state.isOpen, ordering: .relaxed)
+        }
+    }
 
     /// The number of tokens in the cache.
     public var cachedTokenCount: Int { tokens.count }
@@ -304,7 +310,7 @@ public final class ApproovService: Sendable {
     ///
     /// Requests without tokens call this: otherwise the app would never learn of new hosts and pins.
     func keepConfigurationFresh() {
-        guard !heardAt.isWithin(limits.configurationMaximumAge, of: time.uptime) else { return }
+        guard !notes.heardAt.isWithin(limits.configurationMaximumAge, of: time.uptime) else { return }
         refresh.start { [self] in _ = try? await refreshConfiguration() }
     }
 
@@ -342,7 +348,7 @@ public final class ApproovService: Sendable {
 
     static func fetch(
         _ key: TokenKey, _ demand: AttestationDemand, from authority: AuthorityClient, keeper: ConfigurationKeeper,
-        _ strings: SecureStrings, at time: any TimeSource
+        _ notes: AttestationNotes, at time: any TimeSource
     ) async -> TokenFetchOutcome {
         keeper.checkDates()
         do {
@@ -350,9 +356,10 @@ public final class ApproovService: Sendable {
             let isChanged = await keeper.offer(result.configurations)
             let life = TokenLife(since: since, length: .seconds(result.expiresIn))
             let fetched = TokenFetchResult(result, isConfigChanged: isChanged, life: life).asked(for: key.host, at: time.date)
-            // For an oblivious host the authority sends no strings, so their absence says nothing. The host may just have become one.
+            // The host may just have become an oblivious one.
             let rule = (try? CanonicalHost(key.host)).flatMap(keeper.current.protectedHost)
-            if !key.isOblivious, rule?.settings.oblivious != true { strings.note(result.secureStrings, of: fetched, life) }
+            let isOblivious = key.isOblivious || rule?.settings.oblivious == true
+            notes.note(result, as: fetched, isOblivious: isOblivious, life, at: time.uptime)
             return .token(fetched, lifetime: life.length, since: since)
         } catch {
             return .failure(TokenFetchResult(error).asked(for: key.host, at: time.date))

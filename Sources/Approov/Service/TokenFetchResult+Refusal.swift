@@ -12,7 +12,9 @@ extension TokenFetchResult {
             error ?? ApproovError(.networkingError, "the authority's server is not trusted")
         case .rejected:
             ApproovError(.rejectionError, rejection, arc: arc, rejectionReasons: rejectionReasons)
-        case .unknownURL, .unprotectedURL, .badURL, .notInitialized, .disabled, .unknownKey, .badKey, .badPayload, .internalError:
+        case .unknownKey, .badKey:
+            ApproovError(.permanentError, "no secure string can be obtained (\(status.rawValue))", cause: error)
+        case .unknownURL, .unprotectedURL, .badURL, .notInitialized, .disabled, .badPayload, .internalError:
             ApproovError(.permanentError, "no token can be obtained (\(status.rawValue))", cause: error)
         }
     }

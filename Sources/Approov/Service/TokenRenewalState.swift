@@ -14,6 +14,8 @@ struct TokenRenewalState {
         var interval: Duration
         /// Whether the API rejected the last new token, or has not answered yet.
         var isRejected: Bool
+        /// When the life of the rejected token began; the answer to a newer one counts.
+        var rejectedSince: Duration
     }
 
     private var renewals: [String: Renewal] = [:]
@@ -21,10 +23,13 @@ struct TokenRenewalState {
     /// The number of remembered hosts.
     var count: Int { renewals.count }
 
+    /// Whether a host has not accepted the token of its last renewal yet.
+    var isOpen: Bool { renewals.values.contains(where: \.isRejected) }
+
     /// Decides whether a rejected token is replaced, and if so, notes the renewal.
     ///
     /// Between two renewals for a host are at least 30 s. The time doubles with each renewal, up to the token's life, until
-    /// ``accepted(_:)`` reports success.
+    /// ``accepted(_:life:)`` reports success.
     ///
     /// - Parameters:
     ///   - host: The host that rejected the token.
@@ -41,13 +46,15 @@ struct TokenRenewalState {
             renewals = renewals.filter { now - $0.value.at < $0.value.interval }
             guard renewals.count < Self.maximumHosts else { return false }
         }
-        renewals[host] = Renewal(at: now, interval: interval, isRejected: true)
+        renewals[host] = Renewal(at: now, interval: interval, isRejected: true, rejectedSince: life.since)
         return true
     }
 
-    /// Call when the host accepted the token of a renewal.
-    mutating func accepted(_ host: String) {
-        renewals[host]?.interval = Self.shortestInterval
-        renewals[host]?.isRejected = false
+    /// Notes that a host accepted a token; only one that is newer than the rejected token counts.
+    mutating func accepted(_ host: String, life: TokenLife) {
+        guard var renewal = renewals[host], renewal.rejectedSince < life.since else { return }
+        renewal.interval = Self.shortestInterval
+        renewal.isRejected = false
+        renewals[host] = renewal
     }
 }

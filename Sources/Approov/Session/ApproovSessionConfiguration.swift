@@ -93,8 +93,8 @@ public struct ApproovSessionConfiguration: Sendable {
     /// Whether the session fetches tokens at once; false by default.
     ///
     /// It binds them to the values of the binding headers among the wrapped session's additional headers, or to nothing when
-    /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` or ``limitedUse`` is set, the session only prepares the connection, the configuration
-    /// and a challenge; call ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
+    /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` or ``limitedUse`` is set, the session only prepares the connection,
+    /// the configuration and a challenge; call ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
     public var prefetchToken = false
     /// The relay and gateway for hosts that the configuration does not name; nil, the default, to call those hosts direct.
     ///

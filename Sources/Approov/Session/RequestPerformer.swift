@@ -54,7 +54,7 @@ struct RequestPerformer: Sendable {
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             try observation.flight?.check()
-            if isRenewed, case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
+            if case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
             if case .success(let sent) = outcome,
                 let next = try stations.response.next(
                     after: sent, from: step, redirects: redirects, observation.flight)

@@ -135,7 +135,7 @@ final class RequestStations: Sendable {
             if !signing.isOff { try await signing.sign(&draft, under: hop, by: deadline) }
 
             // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.
-            guard policies.isInForce(hop) else {
+            guard hop.policy.areInForce else {
                 hop = try allowedHop(of: step)
                 continue
             }

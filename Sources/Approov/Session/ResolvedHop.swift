@@ -2,7 +2,7 @@ import CertificatePinning
 
 /// The rules for one host, looked up once for a pass of a request and handed on as a value.
 ///
-/// A pass that waited, for example for a token, checks with ``PolicySource/isInForce(_:)`` whether its rules are still the newest ones.
+/// A pass that waited, for example for a token, checks with ``RequestPolicy/areInForce`` whether its rules are still the newest ones.
 struct ResolvedHop: Sendable {
     /// The configuration and the trust policy in force when the host was looked up.
     let policy: RequestPolicy

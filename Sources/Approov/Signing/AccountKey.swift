@@ -5,19 +5,17 @@ import Synchronization
 ///
 /// It stays in memory.
 final class AccountKey: Sendable {
-    private let key = Mutex<MessageSigningKey?>(nil)
+    /// The key, inside of what an attestation told; nil before the first attestation that could bring a key.
+    private let told = Mutex<MessageSigningKey??>(nil)
 
     /// Nil if the account has none, or the authority was not asked yet.
-    var value: MessageSigningKey? { key.withLock { $0 } }
+    var value: MessageSigningKey? { told.withLock { $0 ?? nil } }
 
-    /// Notes what a fetch brought.
+    /// Whether an attestation has told if the account has a key.
+    var isTold: Bool { told.withLock { $0 != nil } }
+
+    /// Notes what an attestation brought for a host that is not oblivious.
     ///
-    /// - Parameters:
-    ///   - result: The result, with a token.
-    ///   - token: The host and the binding of the token. With tokens for oblivious hosts the authority sends no key.
-    func note(_ result: TokenFetchResult, for token: TokenKey) {
-        guard !token.isOblivious else { return }
-        let key = result.accountKey
-        self.key.withLock { $0 = key }
-    }
+    /// - Parameter key: The key; nil if the account has none.
+    func note(_ key: MessageSigningKey?) { told.withLock { $0 = .some(key) } }
 }

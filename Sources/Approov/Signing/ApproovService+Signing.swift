@@ -49,13 +49,22 @@ extension ApproovService {
             return InstallationKeySigner(signer: installationSigner)
         case .account:
             guard let accountKey else {
-                throw ApproovError(
-                    .signingFailed,
-                    "the authority has sent no message-signing key of the account, so nothing was signed or sent: make one with `approov"
-                        + " secret -messageSigningKey change`, and fetch a new token")
+                throw ApproovError(.signingFailed, "\(missingAccountKey), so nothing was signed or sent: \(remedyOfMissingAccountKey)")
             }
             return try SignatureSigningKey.hmacSHA256(accountKey.key)
         }
+    }
+
+    private var missingAccountKey: String {
+        guard accountKey.isTold else { return "no attestation has brought the account's message-signing key yet" }
+        return accountKey.value == nil
+            ? "the account has no message-signing key" : "the token came without the account's message-signing key"
+    }
+
+    private var remedyOfMissingAccountKey: String {
+        guard accountKey.isTold else { return "fetch a token first, for a host that is not oblivious" }
+        return accountKey.value == nil
+            ? "make one with `approov secret -messageSigningKey change --yes`, and fetch a new token" : "fetch a new token"
     }
 
     /// Why an attester cannot sign, and the remedy.

@@ -35,8 +35,8 @@ public struct MessageSigning: Sendable, Hashable {
     public var signsStreamsWithoutDigest = false
     /// Whether requests carry Signature-Base-Digest, the digest of what was signed; false by default.
     ///
-    /// For debugging only: if a signature is refused, it shows whether client and server have the same signature base. With two signatures it is that of the
-    /// installation's.
+    /// For debugging only: if a signature is refused, it shows whether client and server have the same signature base. Two signatures have
+    /// a digest each, in the order of the signatures.
     public var sendsBaseDigest = false
 
     private init(_ keys: [ApproovService.SigningKey], installation: String? = nil, account: String? = nil) {

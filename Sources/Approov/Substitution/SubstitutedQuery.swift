@@ -1,3 +1,4 @@
+import ApproovBase
 import HTTPClient
 
 /// The query of a URL as it is sent, item by item: values are replaced in items, never by a search in the text.
@@ -62,51 +63,4 @@ struct SubstitutedQuery {
 
     /// The whole text.
     var text: String { before + items.map(\.text).joined(separator: "&") }
-}
-
-/// Percent-encoding (RFC 3986, section 2.1) of values in a query.
-enum PercentEncoding {
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    /// Encodes everything but unreserved characters (RFC 3986, section 2.3).
-    static func encoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Decodes; a plus sign stays one.
-    ///
-    /// - Returns: The text; nil if an escape is malformed, or the bytes are not UTF-8.
-    static func decoded(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
-        while let byte = rest.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.next().flatMap(digit), let low = rest.next().flatMap(digit) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -1,11 +1,12 @@
+import ApproovBase
 import Foundation
 
 /// What takes the place of the placeholders of one request, and of the ones that redirected to it.
 ///
 /// It holds secrets: `description` and `dump` show only how many.
 struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
-    /// A value that is shorter is no secret; it may be part of any URL by chance.
-    private static let leastSecretBytes = 8
+    /// The fewest bytes of a value: a shorter one may be part of any URL by chance, so a redirect that repeats it is not recognised.
+    static let leastSecretBytes = 8
 
     /// A value that a request carried.
     struct Secret: Sendable, Hashable {
@@ -47,39 +48,17 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Whether the text has a secret in it, as it is or in up to three layers of percent-encoding.
     private func isIn(_ text: String) -> Bool {
-        let values = secrets.map(\.value).filter { $0.utf8.count >= Self.leastSecretBytes }
-        guard !values.isEmpty else { return false }
+        let values = secrets.map(\.value)
         var layer = text
         for _ in 0..<4 {
             if values.contains(where: { layer.contains($0) || layer.contains(PercentEncoding.encoded($0)) }) { return true }
             // A query of a form writes spaces as plus signs.
             let spaced = layer.replacing("+", with: " ")
             if values.contains(where: spaced.contains) { return true }
-            guard let next = PercentEncoding.leniently(layer), next != layer else { return false }
+            let next = String(decoding: PercentEncoding.leniently(layer.utf8), as: UTF8.self)
+            guard next != layer else { return false }
             layer = next
         }
         return false
-    }
-}
-
-extension PercentEncoding {
-    /// Decodes the well-formed escapes, and replaces what is not UTF-8.
-    static func leniently(_ text: String) -> String? {
-        guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
-        var bytes: [UInt8] = []
-        let input = Array(text.utf8)
-        var index = 0
-        while index < input.count {
-            if input[index] == UInt8(ascii: "%"), index + 2 < input.count,
-                let byte = UInt8(String(decoding: input[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
-            {
-                bytes.append(byte)
-                index += 3
-            } else {
-                bytes.append(input[index])
-                index += 1
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

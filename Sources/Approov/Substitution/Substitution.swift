@@ -16,8 +16,8 @@ import HTTPTypes
 ///   found genuine. The host need not get tokens (`approov api -add HOST -noApproovToken`), and any port counts.
 /// - A key that no string has is sent as it is, unless the session's policy decides otherwise.
 /// - A redirect starts from the app's own request. When it leads to another origin, the headers named here stay behind, and placeholders in
-///   the query are not replaced. A redirect whose URL repeats a value is not followed with the value in it; a value of
-///   fewer than 8 bytes is recognised as a whole query item only.
+///   the query are not replaced. A redirect whose URL repeats a value is not followed with the value in it. A value of fewer than 8 bytes
+///   could not be recognised there, so a request that needs one is refused.
 /// - URLs and requests that the app sees, such as `HTTPURLResponse.url` and those of interceptors, policies and bindings, have the placeholder.
 /// - A request to an oblivious host carries the account's strings only: one that the app has set may tell installations apart.
 /// - A URL that the session excludes, or that its policy does not attest, is sent as it is.

@@ -47,9 +47,6 @@ final class PolicySource: Sendable {
     /// - Throws: ``ApproovError`` with the code of ``current()``.
     func resolve(_ host: CanonicalHost) throws -> ResolvedHop { ResolvedHop(host, under: try current()) }
 
-    /// Whether the configuration under which a host was looked up is still in force.
-    func isInForce(_ hop: ResolvedHop) -> Bool { hop.policy.areInForce }
-
     /// Returns the policy for the configuration in force.
     ///
     /// - Throws: ``ApproovError`` with code `configurationError` when it does not compile. No request falls back to older rules.

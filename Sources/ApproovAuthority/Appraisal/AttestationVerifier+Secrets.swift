@@ -34,19 +34,18 @@ extension AttestationVerifier {
 
     /// What the result brings besides the token.
     ///
-    /// The key of a rejected app is random under the account's identifier, so its signatures do not verify. An app of an oblivious host gets
-    /// neither strings nor key: a signature would link its requests, and a string of its own would name it.
+    /// A rejected app gets a decoy of the account's key, so its signatures do not verify. An app of an oblivious host gets neither strings
+    /// nor key: a signature would link its requests, and a string of its own would name it. The empty list of strings tells a genuine one
+    /// that it may keep those of other hosts.
     func secrets(
         for verdict: EvidenceAppraiser.Verdict, isOblivious: Bool, _ customClaims: CustomClaims?, _ snapshot: StoreSnapshot
     ) throws -> ResultSecrets {
         var secrets = ResultSecrets()
         if !isOblivious {
-            secrets.strings = verdict.isGenuine ? snapshot.secureStringValues : nil
-            secrets.signingKey = try snapshot.messageSigningKey.map {
-                verdict.isTrusted ? $0 : try MessageSigningKey(id: $0.id, key: SystemRandom.bytes(MessageSigningKey.minimumBytes))
-            }
+            secrets.signingKey = try snapshot.messageSigningKeys.inUse(at: now).map { verdict.isTrusted ? $0 : try $0.decoy() }
         }
         if verdict.isGenuine {
+            secrets.strings = isOblivious ? [:] : snapshot.secureStringValues
             secrets.customToken = try customClaims.flatMap {
                 try snapshot.issuer.issueCustom($0, account: snapshot.account, lifetime: tokenLifetime, at: now)
             }

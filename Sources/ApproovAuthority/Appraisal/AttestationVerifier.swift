@@ -113,7 +113,7 @@ struct AttestationVerifier: Sendable {
         if !isOblivious {
             claims.ip = address
             claims.did = deviceID.base64
-            claims.mskid = snapshot.messageSigningKey?.id
+            claims.mskid = snapshot.messageSigningKeys.inUse(at: issuedAt)?.id
             claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
         }
         return claims

@@ -24,12 +24,12 @@ extension AuthorityStore {
     ///   - host: A host of the account.
     ///   - isValid: Whether the token verifies; a decoy looks the same.
     ///   - data: The value that the token is bound to; nil for an unbound token.
-    ///   - lifetime: The lifetime, in seconds.
+    ///   - lifetime: The lifetime, in seconds; by default that of an authority's tokens.
     /// - Returns: The token.
     /// - Throws: ``AuthorityError`` with code `unknownHost` when the account has no such host or issues no tokens for it; with code
     ///   `malformedHost`; with code `invalidConfiguration` when the lifetime is not 1 to 86,400 seconds.
     public func exampleToken(
-        forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 3_600
+        forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 300
     ) throws -> String {
         guard (1...86_400).contains(lifetime) else {
             throw AuthorityError(.invalidConfiguration, "a token's lifetime must be 1 to 86400 seconds")
@@ -49,7 +49,7 @@ extension AuthorityStore {
             let deviceID = SystemRandom.bytes(16)
             claims.ip = "127.0.0.1"
             claims.did = Base64.encode(deviceID)
-            claims.mskid = snapshot.messageSigningKey?.id
+            claims.mskid = snapshot.messageSigningKeys.inUse(at: now)?.id
             claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
         }
         return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid, at: now)

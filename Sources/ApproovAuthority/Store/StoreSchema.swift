@@ -164,6 +164,14 @@ struct StoreSchema: Sendable {
                     CREATE TABLE secureString (key TEXT PRIMARY KEY, value TEXT NOT NULL, changedAt INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("the message-signing key before") { database in
+            try database.execute(
+                sql: """
+                    -- the key that was in force before, and until when apps still receive it, in seconds since 1970
+                    ALTER TABLE account ADD COLUMN previousMessageSigningKey BLOB;
+                    ALTER TABLE account ADD COLUMN previousMessageSigningKeyUntil INTEGER;
+                    """)
+        }
         return migrator
     }()
 }

@@ -34,7 +34,7 @@ final class StoreSnapshot: Sendable {
     let devices: [AccountDevice]
     let devicesByID: [DeviceID: AccountDevice]
     let keysets: [Keyset]
-    let messageSigningKey: MessageSigningKey?
+    let messageSigningKeys: MessageSigningKeys
     let secureStrings: [SecureString]
     let secureStringValues: [String: String]
     /// Whether apps may request custom JWTs.
@@ -67,7 +67,7 @@ final class StoreSnapshot: Sendable {
             registrations = try Registration.all(in: database)
             devices = try AccountDevice.all(in: database)
             keysets = try Keyset.all(in: database)
-            messageSigningKey = try (account["messageSigningKey"] as Data?).map { try MessageSigningKey(key: [UInt8]($0)) }
+            messageSigningKeys = try MessageSigningKeys(account)
             secureStrings = try SecureString.all(in: database)
             allowsCustomTokens = account["customTokens"]
             configurations = try IssuedConfiguration.all(in: database)

@@ -142,10 +142,10 @@ struct APICommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        let actions = [add != nil, remove != nil, importFile != nil, list, pins != nil, check != nil, managedTrustRoots].filter { $0 }.count
-        guard actions == 1 else {
-            throw ValidationError("Give one of -add, -import, -remove, -list, -pins, -check or -managedTrustRoots.")
-        }
+        try OneOf.check([
+            "-add": add != nil, "-import": importFile != nil, "-remove": remove != nil, "-list": list, "-pins": pins != nil,
+            "-check": check != nil, "-managedTrustRoots": managedTrustRoots,
+        ])
         if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
             throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains are only valid with -add.")
         }

@@ -62,8 +62,10 @@ struct CallCommand: AsyncParsableCommand {
             valueName: "dir"))
     var state: String?
 
-    @Option(name: .long, help: ArgumentHelp("Bind the token to this header of the request.", valueName: "header"))
-    var bind: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Bind the token to this header of the request. Repeatable; the order counts.", valueName: "header"))
+    var bind: [String] = []
 
     @Flag(name: .long, help: "Attest for every attempt of this request, and send a token for one use.")
     var limitedUse = false
@@ -74,6 +76,17 @@ struct CallCommand: AsyncParsableCommand {
             "Sign the request (RFC 9421) with the installation's key, the account's message-signing key, or both.",
             valueName: "install|account|both"))
     var sign: SignChoice?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp("With --sign install or both: the keyid of the installation's signature.", valueName: "id"))
+    var installKeyID: String?
+
+    @Option(
+        name: .long, parsing: .unconditional,
+        help: ArgumentHelp(
+            "With --sign account or both: the keyid of the account's signature, which must be the token's mskid.", valueName: "id"))
+    var accountKeyID: String?
 
     @Option(
         name: .customLong("substitute-header"), parsing: .unconditionalSingleValue,
@@ -134,13 +147,19 @@ struct CallCommand: AsyncParsableCommand {
         guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
             throw ValidationError("The URL must begin with https:// or http://.")
         }
-        if noAttest, config != nil || state != nil || bind != nil || limitedUse {
+        if noAttest, config != nil || state != nil || !bind.isEmpty || limitedUse {
             throw ValidationError("--config, --state, --bind and --limited-use are not valid with --no-attest.")
         }
         if sign != nil, noAttest || oblivious {
             throw ValidationError(
                 "--sign is not valid with --no-attest, because only requests with a token are signed, nor with --oblivious, because a"
                     + " signature names the installation.")
+        }
+        if installKeyID != nil, sign != .install, sign != .both {
+            throw ValidationError("--install-key-id is only valid with --sign install or both.")
+        }
+        if accountKeyID != nil, sign != .account, sign != .both {
+            throw ValidationError("--account-key-id is only valid with --sign account or both.")
         }
         if noAttest, !substitutedHeaders.isEmpty || !substitutedQueryParameters.isEmpty {
             throw ValidationError(
@@ -172,13 +191,13 @@ struct CallCommand: AsyncParsableCommand {
         var single: Set<String> = [
             "authorization", "content-length", "content-type", "cookie", "host", "proxy-authorization", "user-agent",
         ]
-        if let bind { single.insert(bind.lowercased()) }
+        let bound = Set(bind.map { $0.lowercased() })
+        single.formUnion(bound)
         var seen: Set<String> = []
         for (name, _) in headers.compactMap(Self.field) where single.contains(name.lowercased()) && !seen.insert(name.lowercased()).inserted
         {
-            let isBound = name.lowercased() == bind?.lowercased()
             throw ValidationError(
-                isBound
+                bound.contains(name.lowercased())
                     ? "-H gives \(name) twice, but the token can be bound to only one line (bindingAmbiguous): give it once."
                     : "-H gives \(name) twice, but a request has only one: give it once.")
         }
@@ -219,7 +238,7 @@ struct CallCommand: AsyncParsableCommand {
         guard verbose else { return nil }
         let plan = CallPlan(
             url: call.url, method: call.sentMethod, headers: call.headers, bind: bind, isEvaluated: !pins.isEmpty, relay: relay,
-            sign: sign, service: service)
+            sign: sign, service: service, substitutedHeaders: headerPlaces, substitutedQueryParameters: substitutedQueryParameters)
         return CallNarrator(try CurlTransport(), plan: plan)
     }
 
@@ -239,9 +258,9 @@ struct CallCommand: AsyncParsableCommand {
         }
         let trust = ApproovTrustManager(allHostsMustBeEvaluated: allHostsEvaluated, evaluators: evaluators, anchors: anchors)
         var configuration = ApproovSessionConfiguration()
-        configuration.bindHeader = bind
+        configuration.bindHeaders = bind
         configuration.limitedUse = limitedUse
-        configuration.signing = sign?.signing
+        configuration.signing = sign?.signing(installationKeyID: installKeyID, accountKeyID: accountKeyID)
         configuration.substitutions = try substitutions()
         configuration.obliviousRoute = try await route(anchors)
         configuration.allRequestsMustBeOblivious = oblivious
@@ -256,15 +275,19 @@ struct CallCommand: AsyncParsableCommand {
     /// The places of `--substitute-header` and `--substitute-query`, for the URL's host.
     private func substitutions() throws -> [Substitution] {
         guard !substitutedHeaders.isEmpty || !substitutedQueryParameters.isEmpty else { return [] }
-        let headers = substitutedHeaders.map { text in
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            return (String(parts[0]), parts.count == 1 ? "" : String(parts[1].trimmingPrefix(" ")))
-        }
         return [
             try Substitution(
                 hosts: [TransportURL(url).host.name],
-                headers: Dictionary(headers) { first, _ in first }, queryParameters: substitutedQueryParameters)
+                headers: Dictionary(headerPlaces) { first, _ in first }, queryParameters: substitutedQueryParameters)
         ]
+    }
+
+    /// The header and the text before the placeholder, of each `--substitute-header`.
+    private var headerPlaces: [(String, String)] {
+        substitutedHeaders.map { text in
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), parts.count == 1 ? "" : String(parts[1].trimmingPrefix(" ")))
+        }
     }
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {

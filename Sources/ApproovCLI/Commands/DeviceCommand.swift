@@ -42,7 +42,9 @@ struct DeviceCommand: AsyncParsableCommand {
     @Option(name: .dash("policy"), help: ArgumentHelp("With -add: the policy.", valueName: "always-pass|always-fail"))
     var policy: Policy?
 
-    @Option(name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the policy counts, 1s to 3650d.", valueName: "time"))
+    @Option(
+        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the policy counts, 1s to 3650d.", valueName: "time"),
+        transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 
     @Option(name: .dash("remove"), help: ArgumentHelp("Remove a device's policy.", valueName: "id"))

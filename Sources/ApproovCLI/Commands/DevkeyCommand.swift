@@ -40,7 +40,7 @@ struct DevkeyCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard get != change else { throw ValidationError("Give one of -get or -change.") }
+        try OneOf.check(["-get": get, "-change": change])
     }
 
     func run() async throws {

@@ -46,7 +46,9 @@ struct ForceOptions: ParsableArguments {
     @Option(name: .dash("addDevice"), help: ArgumentHelp("Give a device the policy.", valueName: "id|latest"))
     var addDevice: String?
 
-    @Option(name: .dash("expireAfter"), help: ArgumentHelp("With -addDevice: how long the policy counts, 1s to 3650d.", valueName: "time"))
+    @Option(
+        name: .dash("expireAfter"), help: ArgumentHelp("With -addDevice: how long the policy counts, 1s to 3650d.", valueName: "time"),
+        transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 
     @Option(name: .dash("removeDevice"), help: ArgumentHelp("Remove the policy from a device that has it.", valueName: "id"))

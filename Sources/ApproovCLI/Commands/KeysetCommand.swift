@@ -71,9 +71,7 @@ struct KeysetCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [add != nil, remove != nil, list, getPEM != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -add, -remove, -list or -getPEM.")
-        }
+        try OneOf.check(["-add": add != nil, "-remove": remove != nil, "-list": list, "-getPEM": getPEM != nil])
         guard (add != nil || getPEM != nil) == (kid != nil) else {
             throw ValidationError(kid == nil ? "-add and -getPEM need -kid." : "-kid is only valid with -add or -getPEM.")
         }

@@ -93,7 +93,7 @@ struct ObliviousCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [set, show, remove].filter({ $0 }).count == 1 else { throw ValidationError("Give one of -set, -show or -remove.") }
+        try OneOf.check(["-set": set, "-show": show, "-remove": remove])
         if set {
             guard relay != nil, keyConfig != nil else { throw ValidationError("-set needs -relay and -keyConfig.") }
         } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {

@@ -50,7 +50,7 @@ struct PinCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard (get == nil) != (check == nil) else { throw ValidationError("Give one of -get or -check.") }
+        try OneOf.check(["-get": get != nil, "-check": check != nil])
         if check != nil {
             guard chain != nil, roots != nil else { throw ValidationError("-check needs --chain FILE and --roots FILE.") }
             if let time, RFC3339.date(time) == nil {

@@ -60,22 +60,25 @@ struct RegistrationCommand: AsyncParsableCommand {
         name: .dash("label"), help: ArgumentHelp("With -add: a label for the registration. Default: the file's name.", valueName: "text"))
     var label: String?
 
-    @Option(name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the registration counts, 1s to 3650d.", valueName: "time"))
+    @Option(
+        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the registration counts, 1s to 3650d.", valueName: "time"),
+        transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [!add.isEmpty, importFile != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -add, -import, -remove or -list.")
-        }
+        try OneOf.check(["-add": !add.isEmpty, "-import": importFile != nil, "-remove": remove != nil, "-list": list])
         if let expireAfter {
             guard !add.isEmpty else { throw ValidationError("-expireAfter is only valid with -add.") }
             try expireAfter.checkAsExpiry()
         }
         if let label {
             guard !add.isEmpty else { throw ValidationError("-label is only valid with -add.") }
+            guard label.count <= 256, label.utf8.count <= 1_024 else {
+                throw ValidationError("-label must have at most 256 characters and 1024 bytes.")
+            }
             guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
                 throw ValidationError("-label must be one line of text without control characters.")
             }

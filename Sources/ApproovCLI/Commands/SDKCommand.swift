@@ -67,9 +67,10 @@ struct SDKCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [getConfig != nil, getConfigString, rotateConfigKey, rotateServerKey, newEpoch].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -getConfig, -getConfigString, -rotateConfigKey, -rotateServerKey or -newEpoch.")
-        }
+        try OneOf.check([
+            "-getConfig": getConfig != nil, "-getConfigString": getConfigString, "-rotateConfigKey": rotateConfigKey,
+            "-rotateServerKey": rotateServerKey, "-newEpoch": newEpoch,
+        ])
         if authority != nil, !isReading { throw ValidationError("--authority is only valid with -getConfig and -getConfigString.") }
         if getConfigString, output.json { throw ValidationError("-getConfigString prints JSON already; leave out --json.") }
         if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes are only valid with -newEpoch.") }

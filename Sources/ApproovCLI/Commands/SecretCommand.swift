@@ -34,10 +34,15 @@ struct SecretCommand: AsyncParsableCommand {
             requests with it; a backend checks them with the same key, so keep it
             like a password. The key is what base64url decodes to. Tokens name it in
             their claim mskid: its first six bytes, which are visible characters.
-            Apps of oblivious hosts receive none. The old key cannot be printed
-            afterwards, so save it first: after
-            the change apps sign with the old key until their next attestation, at
-            most five minutes; backends may keep both keys until then.
+            Apps of oblivious hosts receive none.
+
+            During the overlap apps still receive the old key: give every backend
+            both before it ends (get-base64url prints the new key at once, and with
+            -previous the old one), and take the old one away five minutes later.
+            A backend in Swift takes .account([id: key, oldID: oldKey]). If the key
+            has leaked, change it with -overlap 0: apps receive the new key at once,
+            sign with the old one for another five minutes at most, and backends
+            refuse the signatures of keys that they do not have.
 
             A running authority applies the change within a second.
 
@@ -45,8 +50,9 @@ struct SecretCommand: AsyncParsableCommand {
             approov secret -get base64
             approov secret -change --yes
             approov secret -change --yes -overlap 0
-            approov secret -messageSigningKey change
+            approov secret -messageSigningKey change --yes
             approov secret -messageSigningKey get-base64url
+            approov secret -messageSigningKey get-base64url -previous
             """)
 
     enum Encoding: String, ExpressibleByArgument, CaseIterable {
@@ -61,7 +67,9 @@ struct SecretCommand: AsyncParsableCommand {
     @Option(name: .dash("get"), help: ArgumentHelp("Print the secret.", valueName: "base64|base64url"))
     var get: Encoding?
 
-    @Flag(name: .dash("previous"), help: "With -get: print the secret that the last change replaced, if it had an overlap.")
+    @Flag(
+        name: .dash("previous"),
+        help: "With -get or get-base64url: print the secret or key that the last change replaced, if it had an overlap.")
     var previous = false
 
     @Flag(name: .dash("change"), help: "Make a new secret.")
@@ -70,10 +78,11 @@ struct SecretCommand: AsyncParsableCommand {
     @Option(
         name: .dash("overlap"),
         help: ArgumentHelp(
-            "With -change: how long the authority still signs with the old secret, 0 to 30d. Default: 24h.", valueName: "time"))
+            "With a change: how long the authority still signs with the old secret, or apps receive the old key, 0 to 30d. Default: 24h.",
+            valueName: "time"), transform: TimeSpan.read)
     var overlap: TimeSpan?
 
-    @Flag(name: .long, help: "With -change: confirm it.")
+    @Flag(name: .long, help: "With a change: confirm it.")
     var yes = false
 
     @Option(
@@ -86,13 +95,24 @@ struct SecretCommand: AsyncParsableCommand {
     private var span: TimeSpan { overlap ?? TimeSpan(seconds: 86_400) }
 
     func validate() throws {
-        guard [get != nil, change, messageSigningKey != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -get, -change or -messageSigningKey.")
+        try OneOf.check(["-get": get != nil, "-change": change, "-messageSigningKey": messageSigningKey != nil])
+        if previous, get == nil, messageSigningKey != .getBase64URL {
+            throw ValidationError("-previous is only valid with -get or -messageSigningKey get-base64url.")
         }
-        if previous, get == nil { throw ValidationError("-previous is only valid with -get.") }
-        if !change, overlap != nil || yes { throw ValidationError("-overlap and --yes are only valid with -change.") }
+        let changes = change || messageSigningKey == .change
+        if !changes, overlap != nil || yes {
+            throw ValidationError("-overlap and --yes are only valid with -change or -messageSigningKey change.")
+        }
         guard span.seconds <= 30 * 86_400 else { throw ValidationError("-overlap must be at most 30d.") }
-        if change, !yes { throw ValidationError("\(consequence) Add --yes to do it.") }
+        if changes, !yes { throw ValidationError("\(change ? consequence : keyConsequence) Add --yes to do it.") }
+    }
+
+    private var keyConsequence: String {
+        guard span.seconds > 0 else {
+            return "-messageSigningKey change makes a new key that apps receive at once: backends without it refuse their signatures."
+        }
+        return "-messageSigningKey change makes a new key. Apps receive the old one for another \(span): "
+            + "until then every backend needs both. If the key has leaked, use -overlap 0."
     }
 
     /// The effect of a change, for an operator who has not confirmed it.
@@ -129,16 +149,39 @@ struct SecretCommand: AsyncParsableCommand {
     private func runKey(_ action: KeyAction) async throws {
         switch action {
         case .change:
-            let key = try await store.open(.making).changeMessageSigningKey()
+            let store = try store.open(.making)
+            let key = try await store.changeMessageSigningKey(overlap: span.duration)
+            guard let end = Self.endOfKey(in: store) else {
+                return Console.line(
+                    "changed the message-signing key to \(key.id); apps sign with it after their next attestation, so give it to every "
+                        + "backend now: approov secret -messageSigningKey get-base64url")
+            }
             Console.line(
-                "changed the message-signing key to \(key.id); apps sign with it after their next attestation, so give it to every backend "
-                    + "now: approov secret -messageSigningKey get-base64url")
-        case .getBase64URL:
-            guard let key = try store.open(.reading).messageSigningKey else {
-                throw CommandFailure("the account has no message-signing key; make one: approov secret -messageSigningKey change")
+                "changed the message-signing key to \(key.id); apps receive the old one until \(end); before that give every backend both: "
+                    + "approov secret -messageSigningKey get-base64url, and the same with -previous")
+        case .getBase64URL where previous:
+            guard let key = try store.open(.reading).previousMessageSigningKey?.key else {
+                throw CommandFailure(
+                    "there is no previous message-signing key: the key was never changed, or its last change had no overlap")
             }
             Console.line(key.base64url)
+        case .getBase64URL:
+            let store = try store.open(.reading)
+            guard let key = store.messageSigningKey else {
+                throw CommandFailure("the account has no message-signing key; make one: approov secret -messageSigningKey change --yes")
+            }
+            Console.line(key.base64url)
+            if let end = Self.endOfKey(in: store) {
+                Console.note(
+                    "approov: apps receive the previous message-signing key until \(end); backends need both: "
+                        + "approov secret -messageSigningKey get-base64url -previous")
+            }
         }
+    }
+
+    /// The end of the message-signing key's overlap; nil without one.
+    private static func endOfKey(in store: AuthorityStore) -> String? {
+        store.isMessageSigningKeyOverlapping ? store.previousMessageSigningKey.map { RFC3339.text($0.signsUntil) } : nil
     }
 
     private func report(_ store: AuthorityStore) {

@@ -14,7 +14,8 @@ struct SecureStringsCommand: AsyncParsableCommand {
 
             -addKey adds a string, or gives an existing one a new value. An
             account has at most 16 strings. A key has 1 to 64 visible ASCII
-            characters. A value has at most 4096 bytes, and no CR, LF or NUL.
+            characters. A value has at most 4096 bytes, and no CR, LF or NUL; a
+            session puts only values of 8 bytes or more into requests.
             Apps receive a change with their next attestation, at most five
             minutes later (the lifetime of a token).
 
@@ -53,9 +54,7 @@ struct SecureStringsCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard rest.isEmpty else { throw ValidationError("A word belongs to no option; put a value with spaces in quotes.") }
-        guard [addKey != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of -addKey, -remove or -list.")
-        }
+        try OneOf.check(["-addKey": addKey != nil, "-remove": remove != nil, "-list": list])
         guard (addKey == nil) == (predefinedValue == nil) else {
             throw ValidationError("-addKey and -predefinedValue must be given together.")
         }

@@ -12,7 +12,8 @@ struct TokenCommand: AsyncParsableCommand {
         discussion: """
             -genExample makes a token as the authority does, for testing a
             backend. With -type invalid it makes a decoy: a token that looks right
-            but does not verify, like that of an app whose attestation failed.
+            but does not verify, like that of an app whose attestation failed. It
+            is an HS256 token, also for a host with a keyset.
 
             -check verifies a token as a backend does, with the account's keys.
             It prints the claims on standard output and exits 0, or prints the
@@ -65,9 +66,7 @@ struct TokenCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard [genExample, check, arc].count(where: { $0 != nil }) == 1 else {
-            throw ValidationError("Give one of -genExample, -check or -arc.")
-        }
+        try OneOf.check(["-genExample": genExample != nil, "-check": check != nil, "-arc": arc != nil])
         if data != nil, arc != nil { throw ValidationError("-setDataHashInToken is only valid with -genExample or -check.") }
         if type != nil, genExample == nil { throw ValidationError("-type is only valid with -genExample.") }
         if host != nil, check == nil { throw ValidationError("-host is only valid with -check.") }

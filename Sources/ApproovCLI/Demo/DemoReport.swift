@@ -71,12 +71,17 @@ struct DemoReport {
         Console.line(
             """
 
-            Try next, in a new folder:
-              approov serve                                                          run an authority; its store is ./approov-data
-              approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key    protect a host with pins and tokens
-              approov registration -add ./my-app                                     register an executable, which then gets tokens
-              approov sdk -getConfig approov-initial.config                          write the file that the app ships with
-              approov call -v https://api.localhost:9443/                            call the host with pins and a token
+            Try next, in a new folder, with approov in PATH:
+              approov serve &                                                        # an authority; its store is ./approov-data
+              openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=Root -days 365 -keyout root.key -out root.pem
+              openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=API -days 90 -keyout api.key -out api.pem -CA root.pem \\
+                -CAkey root.key -addext subjectAltName=DNS:api.localhost -addext basicConstraints=critical,CA:FALSE
+              openssl genrsa -out backup.key 2048
+              openssl s_server -accept 9443 -www -quiet -cert api.pem -key api.key & # a server that stands in for your API
+              approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key -trustRoots root.pem
+              approov registration -add "$(command -v approov)"                      # register an executable, which then gets tokens
+              approov sdk -getConfig approov-initial.config                          # write the file that the app ships with
+              approov call -v https://api.localhost:9443/                            # call the host with pins and a token
             README.md, "Protect an API on your machine", explains them one by one. Each command has a --help.
             """)
     }

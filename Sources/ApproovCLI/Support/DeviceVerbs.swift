@@ -25,9 +25,7 @@ struct DeviceVerbs {
     /// Checks the options before the store is opened.
     /// - Throws: `ValidationError`, with the names under which the command has the options.
     func validate(names: (add: String, remove: String, list: String)) throws {
-        guard [add != nil, remove != nil, list].filter({ $0 }).count == 1 else {
-            throw ValidationError("Give one of \(names.add), \(names.remove) or \(names.list).")
-        }
+        try OneOf.check([names.add: add != nil, names.remove: remove != nil, names.list: list])
         if let add, add != Self.latest { _ = try Self.deviceID(add, of: names.add, orLatest: true) }
         if let remove { _ = try Self.deviceID(remove, of: names.remove, orLatest: false) }
         if let expireAfter {

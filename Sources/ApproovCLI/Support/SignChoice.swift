@@ -6,11 +6,15 @@ enum SignChoice: String, ExpressibleByArgument, CaseIterable {
     case install, account, both
 
     /// The setting of the session.
-    var signing: MessageSigning {
+    /// - Parameters:
+    ///   - installationKeyID: The parameter `keyid` of the installation's signature; nil to leave it out.
+    ///   - accountKeyID: The parameter `keyid` of the account's signature; nil to leave it out.
+    /// - Returns: The setting.
+    func signing(installationKeyID: String?, accountKeyID: String?) -> MessageSigning {
         switch self {
-        case .install: .installation()
-        case .account: .account()
-        case .both: .both()
+        case .install: .installation(keyID: installationKeyID)
+        case .account: .account(keyID: accountKeyID)
+        case .both: .both(installationKeyID: installationKeyID, accountKeyID: accountKeyID)
         }
     }
 

@@ -22,6 +22,15 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
         self.init(seconds: Int64(count) * unit.seconds)
     }
 
+    /// Reads the value of an option.
+    /// - Throws: `ValidationError` that shows how a span is written.
+    static func read(_ argument: String) throws -> TimeSpan {
+        guard let span = TimeSpan(argument: argument) else {
+            throw ValidationError("a time must be a number and a unit, such as 90s, 10m, 24h or 30d")
+        }
+        return span
+    }
+
     /// The span in the largest unit that divides it and is smaller than it, else in seconds.
     var description: String {
         guard let unit = Self.units.first(where: { seconds % $0.seconds == 0 && seconds > $0.seconds }) else { return "\(seconds)s" }
@@ -35,7 +44,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     /// - Throws: `ValidationError` unless it is 1 second to 3,650 days.
     func checkAsExpiry() throws {
         guard (1...Self.longestExpiry.seconds).contains(seconds) else {
-            throw ValidationError("-expireAfter must be 1s to \(Self.longestExpiry).")
+            throw ValidationError("-expireAfter must be 1s to \(Self.longestExpiry): a number and a unit, such as 90s, 10m, 24h or 30d.")
         }
     }
 

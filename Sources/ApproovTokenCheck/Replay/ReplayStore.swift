@@ -3,10 +3,12 @@
 /// The package has ``MemoryReplayStore``, and `SQLiteReplayStore` in the product ApproovReplayStores. To use another database, write a type
 /// that conforms to this protocol. With PostgreSQL, one statement is enough:
 ///
-///     INSERT INTO used_token (issuer, jti, until) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+///     INSERT INTO used_token (issuer, jti, until)
+///         SELECT $1, $2, $3 WHERE $3 > (SELECT removed_through FROM replay_state) ON CONFLICT DO NOTHING
 ///
-/// One inserted row means true, none means false. The primary key is (issuer, jti); a missing issuer may be stored as the empty text. All
-/// machines that accept the same tokens must share one store.
+/// One inserted row means true, none means false. The primary key is (issuer, jti); a missing issuer may be stored as the empty text. A
+/// transaction that removes records must first raise `removed_through` to the latest `until` among them: after the clock was set back, a
+/// token whose record is gone must not pass again. All machines that accept the same tokens must share one store.
 public protocol ReplayStore: Sendable {
     /// Records the use of a token, unless a use of it is already recorded.
     ///

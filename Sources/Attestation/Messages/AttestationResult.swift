@@ -3,7 +3,7 @@ package import ApproovBase
 /// The authority's answer to evidence that it could judge.
 ///
 /// Its token and its code do not reveal whether the token will verify. Secure strings come with genuine evidence only, so their absence
-/// does, except for oblivious hosts.
+/// does.
 package struct AttestationResult: Sendable, Hashable {
     /// The token, a JWT.
     package let token: String
@@ -21,11 +21,11 @@ package struct AttestationResult: Sendable, Hashable {
     package let challenge: Challenge?
     /// The account's predefined secure strings by key.
     ///
-    /// Always present after genuine evidence, possibly empty; nil otherwise, and for oblivious hosts.
+    /// Always present after genuine evidence, possibly empty, and always empty for oblivious hosts; nil otherwise.
     package let secureStrings: [String: String]?
     /// The account's message-signing key; nil if the account has none, and for oblivious hosts.
     ///
-    /// After rejected evidence its bytes are random.
+    /// After rejected evidence it is a decoy: random, with the key's identifier and form.
     package let messageSigningKey: MessageSigningKey?
     /// The custom JWT; nil unless it was requested and the evidence is genuine.
     package let customToken: String?

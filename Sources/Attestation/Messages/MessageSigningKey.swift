@@ -52,6 +52,17 @@ public struct MessageSigningKey: Sendable, Hashable, CustomStringConvertible, Cu
         try MessageSigningKey(key: Array(Base64URL.encode(SystemRandom.bytes(generatedBytes / 4 * 3)).utf8))
     }
 
+    /// Makes a random key with the identifier, the length and the form of this one, for apps that are not genuine.
+    ///
+    /// A generated key begins with its identifier and consists of printable characters, so its decoy does too.
+    package func decoy() throws(AttestationError) -> MessageSigningKey {
+        let isText = key.starts(with: id.utf8) && key.allSatisfy { (0x21...0x7e).contains($0) }
+        guard isText else { return try MessageSigningKey(id: id, key: SystemRandom.bytes(key.count)) }
+        // The base64url of as many random bytes is longer than that.
+        let random = Base64URL.encode(SystemRandom.bytes(key.count)).utf8
+        return try MessageSigningKey(id: id, key: Array((Array(id.utf8) + random).prefix(key.count)))
+    }
+
     /// Reads `id` and `key`.
     ///
     /// - Parameter json: A JSON object.

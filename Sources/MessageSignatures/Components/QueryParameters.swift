@@ -11,9 +11,9 @@ struct QueryParameters {
     init(_ query: Substring.UTF8View) {
         for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = Self.encode(decoded: Self.decode(Array(parts[0])))
+            let name = Self.encode(decoded: Self.decode(parts[0]))
             let isRepeated = values[name] != nil
-            values[name] = .some(isRepeated ? nil : Self.encode(decoded: Self.decode(parts.count == 2 ? Array(parts[1]) : [])))
+            values[name] = .some(isRepeated ? nil : Self.encode(decoded: parts.count == 2 ? Self.decode(parts[1]) : []))
         }
     }
 
@@ -35,49 +35,17 @@ struct QueryParameters {
 
     /// Decodes `application/x-www-form-urlencoded` (WHATWG URL, section 5.1): a plus sign is a space, and `%` without two hexadecimal digits
     /// stands for itself.
-    private static func decode(_ text: [UInt8]) -> [UInt8] {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(text.count)
-        var index = 0
-        while index < text.count {
-            if text[index] == UInt8(ascii: "%"), index + 2 < text.count, let high = hex(text[index + 1]), let low = hex(text[index + 2]) {
-                decoded.append(high << 4 | low)
-                index += 3
-            } else {
-                decoded.append(text[index] == UInt8(ascii: "+") ? UInt8(ascii: " ") : text[index])
-                index += 1
-            }
-        }
+    private static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
+        let decoded = PercentEncoding.leniently(text.lazy.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
         // Bytes that are not UTF-8 become U+FFFD, as that standard says.
         return Array(String(decoding: decoded, as: UTF8.self).utf8)
     }
 
     /// Percent-encodes all but letters, digits, `*`, `-`, `.` and `_`; a space becomes `%20`.
     static func encode(decoded text: [UInt8]) -> [UInt8] {
-        var encoded: [UInt8] = []
-        encoded.reserveCapacity(text.count)
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                encoded.append(byte)
-            default:
-                encoded.append(UInt8(ascii: "%"))
-                encoded.append(digits[Int(byte >> 4)])
-                encoded.append(digits[Int(byte & 15)])
-            }
-        }
-        return encoded
-    }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static func hex(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
+        PercentEncoding.encoded(text) { byte in
+            PercentEncoding.isAlphanumeric(byte)
+                || [UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_")].contains(byte)
         }
     }
 }

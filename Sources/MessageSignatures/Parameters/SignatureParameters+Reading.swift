@@ -6,19 +6,14 @@ extension SignatureParameters {
     /// - Parameters:
     ///   - items: The items of the inner list.
     ///   - received: The parameters of the inner list.
-    /// - Throws: ``MessageSignatureError`` with code `malformedField`, `invalidComponent`, `duplicateComponent` or `unknownParameter`.
+    /// - Throws: ``MessageSignatureError`` with code `malformedField`, `invalidComponent` or `unknownParameter`.
     init(
         items: [StructuredFieldReader.Item], parameters received: [StructuredFieldReader.Parameter]
     ) throws(MessageSignatureError) {
+        // The base refuses a component that is covered twice.
         var components: [SignatureComponent] = []
         components.reserveCapacity(items.count)
-        for item in items {
-            let component = try SignatureComponent(item)
-            guard !components.contains(component) else {
-                throw MessageSignatureError(.duplicateComponent, "\(LoggableText.name(component.description)) is covered twice")
-            }
-            components.append(component)
-        }
+        for item in items { components.append(try SignatureComponent(item)) }
         self.init(components)
         for parameter in received {
             switch (parameter.key, parameter.value) {

@@ -95,8 +95,9 @@ public struct SignatureVerifier: Sendable {
 
     /// What a client that is debugged lets the verifier know about a signature that is not valid.
     private static func explanation(of base: SignatureBase, _ fields: HTTPFields) -> String {
-        guard let digest = fields[SignatureBase.debugFieldName] else { return "" }
-        return digest == base.debugDigest
+        // Each signature of the message may have one, on its own line or, after a proxy, in a list.
+        guard let digests = fields[SignatureBase.debugFieldName] else { return "" }
+        return digests.split(separator: ",").contains { $0.trimmingPrefix(" ") == base.debugDigest }
             ? "; client and server have the same signature base, so the key is another"
             : "; client and server have different signature bases, so a covered component is another"
     }

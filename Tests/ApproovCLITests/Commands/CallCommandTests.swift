@@ -203,7 +203,10 @@ struct CallCommandTests {
 
     @Test("--sign is refused where no request is signed, and for a key that there is not")
     func sign() async throws {
-        for arguments in [["--no-attest", "--sign", "install"], ["--oblivious", "--sign", "account"], ["--sign", "device"]] {
+        for arguments in [
+            ["--no-attest", "--sign", "install"], ["--oblivious", "--sign", "account"], ["--sign", "device"],
+            ["--sign", "account", "--install-key-id", "a"], ["--sign", "install", "--account-key-id", "a"], ["--account-key-id", "a"],
+        ] {
             let run = try await Approov.run(["call", "https://api.localhost:1/"] + arguments, in: folder.url)
             #expect(run.exitCode == 2 && run.errors.contains("--sign"), "\(run.errors)")
         }

@@ -63,8 +63,9 @@ struct SecretCommandTests {
     @Test("The message-signing key is made, printed, named in tokens by its first six characters, and replaced")
     func messageSigningKey() async throws {
         let none = try await approov("secret", "-messageSigningKey", "get-base64url")
-        #expect(none.exitCode == 1 && none.output.isEmpty && none.errors.contains("secret -messageSigningKey change"), "\(none.errors)")
-        let made = try await approov("secret", "-messageSigningKey", "change")
+        #expect(
+            none.exitCode == 1 && none.output.isEmpty && none.errors.contains("secret -messageSigningKey change --yes"), "\(none.errors)")
+        let made = try await approov("secret", "-messageSigningKey", "change", "--yes")
         let printed = try await approov("secret", "-messageSigningKey", "get-base64url").lines.first ?? ""
         let base64 = printed.replacing("-", with: "+").replacing("_", with: "/")
         let key = try #require(Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4)))
@@ -74,8 +75,33 @@ struct SecretCommandTests {
         let token = try await approov("token", "-genExample", "api.example.com").lines.first ?? ""
         #expect(try Approov.claims(of: token)["mskid"] as? String == id)
         #expect(try await approov("token", "-check", token).output.contains("\"mskid\":\"\(id)\""))
-        #expect(try await approov("secret", "-messageSigningKey", "change").exitCode == 0)
+        #expect(try await approov("secret", "-messageSigningKey", "change", "--yes", "-overlap", "0").exitCode == 0)
         #expect(try await approov("secret", "-messageSigningKey", "get-base64url").lines.first != printed)
         #expect(try await approov("token", "-check", token).exitCode == 0, "the account secret did not change")
+    }
+
+    @Test("The message-signing key changes with --yes alone, and by default both keys are printed while apps receive the old one")
+    func messageSigningKeyOverlap() async throws {
+        func key(_ more: String...) async throws -> ChildProcess.Run {
+            try await Approov.run(["secret", "-messageSigningKey", "get-base64url", "--data", data] + more)
+        }
+        #expect(try await approov("secret", "-messageSigningKey", "change", "--yes").exitCode == 0)
+        let none = try await key("-previous")
+        #expect(none.exitCode == 1 && none.errors.contains("no previous message-signing key"), "\(none.errors)")
+        let first = try await key()
+        #expect(first.errors.isEmpty)
+        let refused = try await approov("secret", "-messageSigningKey", "change")
+        #expect(
+            refused.exitCode == 2 && refused.errors.contains("another 24h") && refused.errors.contains("Add --yes"), "\(refused.errors)")
+        #expect(try await key().output == first.output)
+        let changed = try await approov("secret", "-messageSigningKey", "change", "--yes")
+        #expect(changed.exitCode == 0 && changed.output.contains("-previous") && !changed.output.contains(first.output))
+        let second = try await key()
+        #expect(second.output != first.output && second.errors.contains("backends need both"), "\(second.errors)")
+        #expect(try await key("-previous").output == first.output)
+        let again = try await approov("secret", "-messageSigningKey", "change", "--yes")
+        #expect(again.exitCode == 1 && again.errors.contains("-overlap 0"), "\(again.errors)")
+        #expect(try await approov("secret", "-messageSigningKey", "change", "--yes", "-overlap", "0").exitCode == 0)
+        #expect(try await key("-previous").exitCode == 1)
     }
 }

@@ -77,7 +77,7 @@ struct SecureStringsCommandTests {
             #expect(!run.errors.contains("canary"), "\(run.errors)")
             #expect(run.errors.split(separator: "\n").count(where: { $0.hasPrefix("approov: ") && $0.contains(words) }) == 1)
         }
-        try await expect("missing-file", "key", "@\(folder.path("missing-file"))")
+        try await expect("no file with the name after @", "key", "@canary")
         try await expect("@ must be followed", "key", "@")
         #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for it")
         for key in ["", "a b", "a\nb", "é", String(repeating: "k", count: 65)] { try await expect("1 to 64 visible ASCII", key, "canary") }

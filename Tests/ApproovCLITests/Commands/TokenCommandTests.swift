@@ -46,6 +46,12 @@ struct TokenCommandTests {
         #expect(good.lines.first == "passed" && good.output.contains("signed the token with the account's key"))
     }
 
+    @Test("An example token lives as long as one of the authority's, and a decoy as well", arguments: ["valid", "invalid"])
+    func lifetime(type: String) async throws {
+        let claims = try Approov.claims(of: await example("-type", type))
+        #expect(try #require(claims["exp"] as? Int) - #require(claims["iat"] as? Int) == 300)
+    }
+
     @Test("-check refuses a token and says why")
     func cause() async throws {
         let decoy = try await example("-type", "invalid")

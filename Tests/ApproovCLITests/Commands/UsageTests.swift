@@ -26,6 +26,7 @@ struct UsageTests {
             ["secret", "-change", "--yes", "-overlap", "soon"], ["secret", "-change", "--yes", "-overlap", "31d"],
             ["secret", "-get", "base64", "-overlap", "1h"], ["api", "-import", "f", "-list"], ["api", "-import"],
             ["registration", "-add"], ["registration", "-import", "f", "-label", "x"], ["registration", "-add", "f", "-label", "a\nb"],
+            ["registration", "-add", "f", "-label", String(repeating: "l", count: 257)],
             ["registration", "-add", "f", "-expireAfter", "0"], ["registration", "-remove", "f", "-expireAfter", "1d"],
             ["token"], ["token", "-check", "a", "-type", "valid"], ["keyset", "-add", "ES256"],
             ["keyset", "-add", "none", "-kid", "k"], ["policy", "-setRejectionReasons", "maybe"],
@@ -33,7 +34,9 @@ struct UsageTests {
             ["policy", "-setEnvironment", "app-not-registered", "ignore"],
             ["policy", "-setEnvironment", "registration-expired", "ignore"], ["policy", "-setEnvironment", "root", "reject", "ignore"],
             ["registration"], ["sdk"], ["secret", "-messageSigningKey"], ["secret", "-messageSigningKey", "get-hex"],
-            ["secret", "-messageSigningKey", "change", "-change", "--yes"], ["secret", "-messageSigningKey", "change", "--yes"],
+            ["secret", "-messageSigningKey", "change", "-change", "--yes"], ["secret", "-messageSigningKey", "change"],
+            ["secret", "-messageSigningKey", "change", "--yes", "-previous"],
+            ["secret", "-messageSigningKey", "get-base64url", "-overlap", "1h"],
             ["secstrings"], ["secstrings", "-addKey", "k"], ["secstrings", "-predefinedValue", "v"],
             ["secstrings", "-list", "-remove", "k"], ["secstrings", "-list", "-predefinedValue", "v"], ["customjwt", "-enable", "maybe"],
             ["keyset", "-add", "ES256", "-kid", "k", "-use", "both"], ["keyset", "-list", "-use", "custom"], ["keyset", "-getPEM", "f"],
@@ -88,6 +91,55 @@ struct UsageTests {
         let run = try await Approov.run(arguments)
         #expect(run.exitCode == 2 && run.output.isEmpty)
         #expect(run.errors.hasPrefix("Error: unknown command '\(arguments[0])'\(meant)\nUsage: approov"), "\(run.errors)")
+    }
+
+    @Test(
+        "An option with one value that is given twice is wrong usage, in any spelling, and no value is shown",
+        arguments: [
+            (["registration", "-add", "f", "-label", "canary", "--label", "b"], "--label"),
+            (["call", "https://a.test", "-d", "canary", "-d", "b"], "-d"),
+            (["call", "https://a.test", "--state=canary", "--state", "b"], "--state"),
+            (["token", "-check", "canary", "-host", "canary", "-host", "b"], "-host"),
+            (["keyset", "-add", "ES256", "-kid", "k", "--data", "canary", "-kid", "k"], "-kid"),
+        ])
+    func repeated(arguments: [String], name: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("Error: \(name) is given twice; give it once.\nUsage: approov \(arguments[0])"), "\(run.errors)")
+        #expect(!run.errors.contains("canary"))
+    }
+
+    @Test("Options that may be repeated, flags, and values that look like options are no repetition")
+    func notRepeated() {
+        for words in [
+            ["https://a.test", "-H", "a: b", "-H", "c: d", "--bind", "A", "--bind", "C"], ["https://a.test", "-d", "-d"],
+            ["https://a.test", "-H", "--state", "--state", "x"], ["https://a.test", "-v", "-v"], ["https://a.test", "-d", "x", "--", "-d"],
+        ] {
+            #expect(RepeatedOptions.first(in: words, of: CallCommand.self) == nil, "\(words)")
+        }
+    }
+
+    @Test("The error about options that exclude each other says whether one is missing or too many are given")
+    func oneOf() throws {
+        func message(_ options: KeyValuePairs<String, Bool>) -> String? {
+            #expect(throws: ValidationError.self) { try OneOf.check(options) }?.message
+        }
+        #expect(message(["-a": false, "-b": false]) == "Give one of -a or -b.")
+        #expect(message(["-a": true, "-b": false, "-c": true]) == "Give only one of -a, -b or -c.")
+        try OneOf.check(["-a": false, "-b": true])
+    }
+
+    @Test(
+        "An error about a time names the units",
+        arguments: [
+            ["registration", "-add", "f", "-expireAfter", "30"],
+            ["device", "-add", "latest", "-policy", "always-pass", "-expireAfter", "1w"],
+            ["secret", "-change", "--yes", "-overlap", "soon"],
+            ["registration", "-add", "f", "-expireAfter", "0"],
+        ])
+    func units(arguments: [String]) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.errors.contains("90s, 10m, 24h or 30d"), "\(run.errors)")
     }
 
     @Test("A negative number is a value, not a misspelt option")

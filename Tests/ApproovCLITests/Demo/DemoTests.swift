@@ -1,6 +1,7 @@
 import ApproovTesting
 import ArgumentParser
 import Foundation
+import Glibc
 import TestTags
 import Testing
 
@@ -51,12 +52,46 @@ struct DemoTests {
         }
         #expect(run.lines.contains("\(DemoStep.allCases.count) of \(DemoStep.allCases.count) steps succeeded."))
         let next = try #require(run.output.components(separatedBy: "Try next").last)
-        let commands = next.split(separator: "\n").filter { $0.hasPrefix("  approov ") }
-        #expect(commands.count >= 4)
-        for command in commands {
-            let words = command.trimmingPrefix("  approov ").components(separatedBy: "  ")[0].split(separator: " ").map(String.init)
-            #expect(throws: Never.self, "\(command)") { try ApproovCommand.parseAsRoot(words) }
+        try await carryOut(next.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { $0.dropFirst(2) })
+    }
+
+    /// A port that no program of this machine uses now.
+    private func freePort() throws -> UInt16 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+            }
         }
+        try #require(isBound)
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Gives the lines to a shell as they are printed, with free ports, and checks the outcome of the last one.
+    private func carryOut(_ lines: [Substring]) async throws {
+        #expect(lines.count(where: { $0.hasPrefix("approov ") }) == 5)
+        let folder = try TemporaryFolder()
+        let (authority, api) = (try freePort(), try freePort())
+        let script = lines.joined(separator: "\n")
+            // Other programs of this machine may use the ports of the text.
+            .replacing("approov serve &", with: "approov serve --listen 127.0.0.1:\(authority) > ready & servers=$!")
+            .replacing("9443", with: "\(api)")
+            .replacing("-cert api.pem -key api.key &", with: "-cert api.pem -key api.key & servers=\"$servers $!\"")
+            // A person is slower than the servers.
+            .replacing(
+                "approov api ",
+                with: "until [ -s ready ] && (exec 3<>/dev/tcp/127.0.0.1/\(api)) 2> /dev/null; do sleep 0.1; done\napproov api ")
+        let directory = ChildProcess.approov.deletingLastPathComponent().path(percentEncoded: false)
+        _ = try folder.write("set -e\n" + "trap 'kill $servers' EXIT\n" + script + "\n", to: "try")
+        let run = try await ChildProcess.run(
+            URL(filePath: "/bin/bash"), ["try"], in: folder.url,
+            environment: ["HOME": folder.url.path(percentEncoded: false), "PATH": "\(directory):/usr/bin:/bin"])
+        #expect(run.exitCode == 0 && run.errors.contains("* api.localhost: "), "\(run.errors)")
     }
 
     @Test("A failed step is marked FAIL, the summary counts and names it, and the exit code is 1")

@@ -28,6 +28,6 @@ import Testing
     func noExpiry(seconds: Int64) throws {
         for good in [1, 315_360_000] as [Int64] { try TimeSpan(seconds: good).checkAsExpiry() }
         let error = #expect(throws: ValidationError.self) { try TimeSpan(seconds: seconds).checkAsExpiry() }
-        #expect(error?.message == "-expireAfter must be 1s to 3650d.")
+        #expect(error?.message == "-expireAfter must be 1s to 3650d: a number and a unit, such as 90s, 10m, 24h or 30d.")
     }
 }

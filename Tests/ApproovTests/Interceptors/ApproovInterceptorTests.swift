@@ -30,6 +30,22 @@ import Testing
         #expect(adapted.allHTTPHeaderFields?.count == 1)
     }
 
+    @Test("Settings that only a session can carry out are refused: signatures and substitutions")
+    func sessionSettings() throws {
+        let world = try World()
+        let substitution = try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])
+        for change in [
+            { $0.signing = .installation() }, { $0.substitutions = [substitution] },
+        ] as [(inout ApproovSessionConfiguration) -> Void] {
+            var configuration = ApproovSessionConfiguration()
+            change(&configuration)
+            let error = #expect(throws: ApproovError.self) {
+                try ApproovInterceptor(service: world.service, configuration: configuration)
+            }
+            #expect(error?.code == .initializationError && error?.message.contains("ApproovSession") == true)
+        }
+    }
+
     @Test("The interceptor replaces the caller's own token headers, in any spelling, by one header")
     func replaces() async throws {
         let world = try World()

@@ -105,6 +105,7 @@ import Testing
         let world = try world()
         let error = await #expect(throws: ApproovError.self) { try await world.service.secureString(key) }
         #expect(error?.code == .permanentError && (error?.cause as? ApproovError)?.code == .secureStringError)
+        #expect(error?.message.contains("secure string") == true && error?.message.contains("token") == false)
         #expect(world.authority.seen.value.attestations.isEmpty)
     }
 
@@ -134,14 +135,27 @@ import Testing
         let both = try world(hosts: ["a.test": oblivious, "b.test": .pinned])
         #expect(try await both.service.secureString("maps-key") == "canary-value")
         #expect(both.authority.seen.value.attestations.map(\.host) == ["b.test"])
-        // The attestation for an oblivious host brings none, and says nothing about the app.
-        both.authority.script.value.secureStrings = nil
+        // The attestation for an oblivious host brings no strings, and leaves those of another host.
+        both.authority.script.value.secureStrings = [:]
         _ = await both.service.fetchToken(for: URL(string: "https://a.test/")!)
         #expect(try await both.service.secureString("maps-key") == "canary-value")
         let alone = try world(hosts: ["a.test": oblivious])
         let error = await #expect(throws: ApproovError.self) { try await alone.service.secureString("maps-key") }
         #expect(error?.code == .permanentError && "\(error as Any)".contains("oblivious"))
         #expect(alone.authority.seen.value.attestations.isEmpty)
+    }
+
+    @Test("An attestation that fails takes the account's strings and the app's own away, also one for an oblivious host")
+    func rejectedForObliviousHost() async throws {
+        let world = try world(hosts: ["a.test": .pinned.with { $0.oblivious = true }, "b.test": .pinned])
+        try world.service.setSecureString("own-canary", for: "own")
+        #expect(try await world.service.secureString("own") == "own-canary")
+        world.authority.script.value.secureStrings = nil
+        _ = await world.service.fetchToken(for: URL(string: "https://a.test/")!)
+        for key in ["own", "maps-key"] {
+            await #expect(throws: ApproovError(.rejectionError, "")) { try await world.service.secureString(key) }
+        }
+        #expect(world.authority.seen.value.attestations.count == 2)
     }
 
     @Test("A policy decides about every result, and never sees the value")

@@ -100,10 +100,11 @@ import Testing
         #expect(world.service.lastResult?.status == .rejected)
         // A fetch of a token tells nothing of it.
         #expect(await world.service.fetchToken(for: url).status == .success)
-        // An oblivious host gets no secure strings.
+        // A genuine app of an oblivious host gets an empty list of strings.
         let oblivious = try World(hosts: ["a.test": .pinned.with { $0.oblivious = true }])
-        oblivious.authority.script.value.secureStrings = nil
         try await oblivious.service.precheck()
+        oblivious.authority.script.value.secureStrings = nil
+        await #expect(throws: ApproovError(.rejectionError, "")) { try await oblivious.service.precheck() }
     }
 
     @Test("A precheck fails with the error of its attestation")

@@ -48,14 +48,14 @@ import Testing
         let policies = try policies(world)
         let host = try CanonicalHost("api.test")
         let before = try policies.resolve(host)
-        #expect(policies.isInForce(before))
+        #expect(before.policy.areInForce)
         let newer = world.account.configuration(version: 2, hosts: ["api.test": HostSettings.pinned.with { $0.attested = false }])
         world.authority.script.value.configurations = [try world.account.signed(newer)]
         #expect(try await world.service.refreshConfiguration())
-        #expect(!policies.isInForce(before))
+        #expect(!before.policy.areInForce)
         #expect(before.rule?.settings.attested == true)
         let after = try policies.resolve(host)
-        #expect(policies.isInForce(after))
+        #expect(after.policy.areInForce)
         #expect(after.rule?.settings.attested == false && after.snapshot !== before.snapshot)
     }
 
@@ -64,7 +64,7 @@ import Testing
         let manager = ApproovTrustManager(anchors: .of(try TestAccount().root), logger: .silent)
         let policies = try PolicySource(manager: manager, keeper: nil)
         let hop = try policies.resolve(CanonicalHost("api.test"))
-        #expect(policies.isInForce(hop))
+        #expect(hop.policy.areInForce)
         #expect(hop.rule == nil && hop.snapshot == nil)
     }
 }

@@ -31,7 +31,7 @@ import Testing
     func account() async throws {
         let message = Array("account-message".utf8)
         let early = await #expect(throws: ApproovError.self) { try await world.service.sign(message, with: .account) }
-        #expect(early?.code == .signingFailed && early?.message.contains("fetch a new token") == true)
+        #expect(early?.code == .signingFailed && early?.message.contains("fetch a token first") == true)
         let key = key
         world.authority.script.change { $0.messageSigningKey = key }
         _ = await world.service.fetchLimitedUseToken(for: try #require(URL(string: "https://api.test/")))
@@ -50,6 +50,41 @@ import Testing
         world.service.forgetTokens()
         _ = try await fetch()
         #expect(world.service.accountKey.value == nil)
+    }
+
+    @Test("A host that just became oblivious leaves the account key as it is, for a token of the cache and for one past it")
+    func becomesOblivious() async throws {
+        for isCached in [true, false] {
+            let world = try World()
+            let url = try #require(URL(string: "https://api.test/"))
+            let key = key
+            world.authority.script.change { $0.messageSigningKey = key }
+            _ = await world.service.fetchToken(for: url)
+            world.service.forgetTokens()
+            let oblivious = try world.account.signed(
+                world.account.configuration(
+                    version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: world.gateway.settings))
+            world.authority.script.change {
+                $0.messageSigningKey = nil
+                $0.configurations = [oblivious]
+            }
+            let result = isCached ? await world.service.fetchToken(for: url) : await world.service.fetchLimitedUseToken(for: url)
+            #expect(result.isConfigChanged && world.service.configuration.hosts["api.test"]?.oblivious == true)
+            #expect(world.service.accountKey.value == key)
+        }
+    }
+
+    @Test("An app that has not attested is told to fetch a token, and one whose account has no key to make one")
+    func missingKey() async throws {
+        func refusal() async throws -> String {
+            let error = await #expect(throws: ApproovError.self) { try await world.service.sign([1], with: .account) }
+            return try #require(error).message
+        }
+        #expect(try await refusal().contains("fetch a token first"))
+        _ = try await fetch("oblivious.test")
+        #expect(try await !refusal().contains("secret -messageSigningKey"))
+        _ = try await fetch()
+        #expect(try await refusal().contains("secret -messageSigningKey change --yes"))
     }
 
     @Test("The installation key signs nothing that could be evidence, and the account key does")

@@ -15,11 +15,4 @@ import Testing
         #expect(query.text == "/a?x=%41&flag&k%65y=a%20b%26c%3Dd%23%C3%A9%2F%25&bad=%zz&&=v&a=b=c")
         #expect(SubstitutedQuery("/a") == nil)
     }
-
-    @Test("Percent-decoding is strict, and leaves a plus sign as it is")
-    func decoding() {
-        #expect(PercentEncoding.decoded("a%20b+c") == "a b+c")
-        for text in ["%", "%4", "%4g", "%+1", "%ff"] { #expect(PercentEncoding.decoded(text) == nil, "\(text)") }
-        #expect(PercentEncoding.encoded("aZ0-._~ /") == "aZ0-._~%20%2F")
-    }
 }

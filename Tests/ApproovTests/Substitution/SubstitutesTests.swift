@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct SubstitutesTests {
     private let substitutes = Substitutes(
-        texts: ["maps-key": "canary+secret/1", "short": "ab", "status": "NO_NETWORK"],
-        secrets: [.init(key: "maps-key", value: "canary+secret/1"), .init(key: "short", value: "ab")])
+        texts: ["maps-key": "canary+secret/1", "short": "abcdefgh", "status": "NO_NETWORK"],
+        secrets: [.init(key: "maps-key", value: "canary+secret/1"), .init(key: "short", value: "abcdefgh")])
 
     private func removed(_ text: String) throws -> String? {
         substitutes.removed(from: try #require(URL(string: text)))?.absoluteString
@@ -16,8 +16,8 @@ import Testing
     func items() throws {
         #expect(try removed("https://b.test/p?a=%41&key=canary%2Bsecret%2F1#f") == "https://b.test/p?a=%41&key=maps-key#f")
         #expect(try removed("https://b.test/p?key=canary+secret/1") == "https://b.test/p?key=maps-key")
-        #expect(try removed("https://b.test/p?key=ab&x=NO_NETWORK") == "https://b.test/p?key=short&x=NO_NETWORK")
-        #expect(try removed("https://b.test/ab/%41?x=1#ab") == "https://b.test/ab/%41?x=1#ab")
+        #expect(try removed("https://b.test/p?key=abcdefgh&x=NO_NETWORK") == "https://b.test/p?key=short&x=NO_NETWORK")
+        #expect(try removed("https://b.test/abcdefg/%41?x=1#abc") == "https://b.test/abcdefg/%41?x=1#abc")
     }
 
     @Test(
@@ -27,6 +27,7 @@ import Testing
             "https://b.test/?canary%2Bsecret%2F1", "https://b.test/#canary+secret/1", "https://u:canary%2Bsecret%2F1@b.test/",
             "https://b.test/?next=https%3A%2F%2Fc.test%2F%3Fkey%3Dcanary%252Bsecret%252F1",
             "https://b.test/?next=a%253Fkey%253Dcanary%25252Bsecret%25252F1", "https://b.test/%63anary+secret/1",
+            "https://b.test/abcdefgh", "https://b.test/?abcdefgh", "https://b.test/#xabcdefgh",
         ])
     func elsewhere(_ text: String) throws { #expect(try removed(text) == nil) }
 

@@ -14,6 +14,17 @@ import Testing
         #expect(try MessageSigningKey.generate() != key)
     }
 
+    @Test("A decoy is another key with the same ID, length and form", arguments: [32, 64, 1_024])
+    func decoy(count: Int) throws {
+        let text = try MessageSigningKey(key: [UInt8](repeating: UInt8(ascii: "a"), count: count))
+        for key in [text, try MessageSigningKey(id: "k1", key: [UInt8](repeating: 0, count: count))] {
+            let decoy = try key.decoy()
+            #expect(try decoy.id == key.id && decoy.key.count == count && decoy != key && decoy != key.decoy())
+        }
+        #expect(try MessageSigningKey(key: text.decoy().key).id == text.id)
+        #expect(String(decoding: try text.decoy().key, as: UTF8.self).wholeMatch(of: /[A-Za-z0-9_-]+/) != nil)
+    }
+
     @Test("The original's sample key has the ID that its tokens name")
     func sample() throws {
         let text = "j3AWy6oFGHg38nYTm9_KBhZ" + String(repeating: "x", count: 41)

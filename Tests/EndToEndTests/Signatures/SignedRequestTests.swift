@@ -163,6 +163,15 @@ struct SignedRequestTests {
             let run = try await call(["--sign", choice])
             #expect(run.exitCode == 0 && run.output == "8", "\(run.errors)")
             #expect(run.errors.contains("* signed with the "))
+            let mskid = try #require(world.authority.store.messageSigningKey?.id)
+            let named = try await call(
+                ["--sign", choice] + (choice == "account" ? [] : ["--install-key-id", "install"])
+                    + (choice == "install" ? [] : ["--account-key-id", mskid]))
+            #expect(named.exitCode == 0, "\(named.errors)")
+            if choice != "install" {
+                let other = try await call(["--sign", choice, "--account-key-id", "other"])
+                #expect(other.exitCode == 22, "the check finds the account's key by its ID")
+            }
             let unsigned = try await call([])
             #expect(unsigned.exitCode == 22 && !unsigned.errors.contains("signed with"), "\(unsigned.errors)")
             await api.stop()

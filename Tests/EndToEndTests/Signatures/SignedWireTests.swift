@@ -11,7 +11,7 @@ import TestTags
 import Testing
 
 /// What a session signed is what a server sees that reads the bytes of the connection itself.
-@Suite("A signature covers what is on the wire", .tags(.sockets, .slow), .timeLimit(.minutes(10)))
+@Suite("A signature covers the request on the wire", .tags(.sockets, .slow), .timeLimit(.minutes(10)))
 struct SignedWireTests {
     /// A request as the bytes of the connection have it.
     private struct Seen: Sendable {

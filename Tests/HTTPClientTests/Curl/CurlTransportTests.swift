@@ -285,7 +285,7 @@ import Testing
         await site.stop()
     }
 
-    @Test("A GET request with an empty body states its length, and no content type of its own")
+    @Test("A GET request with an empty body states its length, and sets no content type")
     func emptyBody() async throws {
         let seen = Shared<[HTTPFields]>([])
         let site = try await Site.start { request in

@@ -221,7 +221,7 @@ struct LookupTests {
         await site.stop()
     }
 
-    @Test("The client uses the caller's fetcher instead of its own, and gives up on one that never answers")
+    @Test("The client uses the caller's fetcher in place of the default one, and gives up on one that never answers")
     func ownFetcher() async throws {
         struct Fetcher: TrustLookupFetching {
             let response: @Sendable () async throws -> [UInt8]

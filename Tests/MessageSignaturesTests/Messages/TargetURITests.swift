@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "What is no absolute http URI in visible ASCII, or has user information or a fragment, is refused",
+        "Text that is no absolute http URI in visible ASCII, or has user information or a fragment, is refused",
         arguments: [
             "", "/a", "example.com", "https:", "https://", "https:///a", "https://?a", "ftp://example.com/", "httpsx://example.com/",
             "https:/example.com", "https://:443/", "https://user@example.com/", "https://user:secret@example.com/", "https://a\\@b.com/",

@@ -51,7 +51,7 @@ import Testing
         return try request("GET", "https://example.com/", ["Signature-Input": input, "Signature": signature ?? "a=:\(bytes):"])
     }
 
-    @Test("A request that this module signed verifies, and the result says what is covered")
+    @Test("A request that this module signed verifies, and the result names the covered components")
     func verifies() async throws {
         let request = try await signed(request(), label: "any.label", parameters())
         let verified = try verifier().verify(.request(request))
@@ -120,6 +120,12 @@ import Testing
         #expect(message(request, [.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)]).contains("the key is another"))
         let other = try SignableRequest(method: "PUT", target: request.target, fields: request.fields)
         #expect(message(other).contains("a covered component is another"))
+        // With two signatures the client sends two digests, on two lines or, after a proxy, on one.
+        let digest = try #require(request.fields[SignatureBase.debugFieldName])
+        for lines in [["sha-256=:AAAA:", digest], ["sha-256=:AAAA:, \(digest)"]] {
+            request.fields[values: SignatureBase.debugFieldName] = lines
+            #expect(message(request, [.ecdsaP256SHA256(P256.Signing.PrivateKey().publicKey)]).contains("the key is another"))
+        }
     }
 
     @Test("A field whose lines a proxy joined or split at the comma verifies, in the same order only")

@@ -53,6 +53,7 @@ extension NameUse {
         NameUse("arc") { (_) async throws in _ = \TokenClaims.arc },
         NameUse("pay") { (_) async throws in _ = \TokenClaims.pay },
         NameUse("anno") { (_) async throws in _ = \TokenClaims.anno },
+        NameUse("jti") { (_) async throws in _ = \TokenClaims.jti },
         NameUse("ipk, mskid") { (_) async throws in _ = (\TokenClaims.ipk, \TokenClaims.mskid) },
         NameUse("iss, aud, sub") { (_) async throws in _ = (\TokenClaims.iss, \TokenClaims.aud, \TokenClaims.sub) },
     ]

@@ -13,26 +13,26 @@ extension NameUse {
             let folder = try TemporaryFolder()
             let world = try World(stateDirectory: folder.url)
             let service = world.service
-            world.authority.script.value.secureStrings = ["api-key": "secret"]
-            #expect(try await service.secureString("api-key") == "secret")
+            world.authority.script.value.secureStrings = ["api-key": "secret-value"]
+            #expect(try await service.secureString("api-key") == "secret-value")
             try service.setSecureString("own", for: "own-key")
             #expect(try service.removeSecureString("own-key"))
         },
         NameUse("addSubstitutionHeader, removeSubstitutionHeader") { (world) async throws in
-            world.authority.script.value.secureStrings = ["api-key": "secret"]
+            world.authority.script.value.secureStrings = ["api-key": "secret-value"]
             var settings: ApproovSessionConfiguration = ApproovSessionConfiguration()
             settings.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])]
             let session = try ApproovSession(service: world.service, configuration: settings)
             _ = try await session.data(for: URLRequest("https://api.test/shapes", ["Api-Key": "api-key"]))
-            #expect(world.apiRequests.first?.headerFields.contains { $0.value == "secret" } == true)
+            #expect(world.apiRequests.first?.headerFields.contains { $0.value == "secret-value" } == true)
         },
         NameUse("addSubstitutionQueryParam, removeSubstitutionQueryParam") { (world) async throws in
-            world.authority.script.value.secureStrings = ["api-key": "secret"]
+            world.authority.script.value.secureStrings = ["api-key": "secret-value"]
             var settings: ApproovSessionConfiguration = ApproovSessionConfiguration()
             settings.substitutions = [try Substitution(hosts: ["api.test"], queryParameters: ["key"])]
             let session = try ApproovSession(service: world.service, configuration: settings)
             _ = try await session.data(for: URLRequest("https://api.test/shapes?key=api-key"))
-            #expect(world.apiRequests.first?.url.target == "/shapes?key=secret")
+            #expect(world.apiRequests.first?.url.target == "/shapes?key=secret-value")
         },
         NameUse("fetchCustomJWT(payload)") { (world) async throws in
             let service = world.service

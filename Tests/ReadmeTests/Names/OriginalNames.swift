@@ -39,7 +39,7 @@ enum OriginalNames {
         Approov-Status CLOSE_FAILURE ALWAYS_PROCEED REQUIRE_ATTESTATION placeholder stale redirects
         """
 
-    private static let claims = "exp iat did ip arc pay anno ipk mskid iss aud sub embed JWE"
+    private static let claims = "exp iat did ip arc pay anno jti ipk mskid iss aud sub embed JWE"
 
     private static let commands = """
         api -noApproovToken -keySetKID -jwe -check appattest appsigncert customjwt device always-pass devicecheck filter forcefail

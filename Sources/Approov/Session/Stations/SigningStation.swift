@@ -83,6 +83,7 @@ struct SigningStation: Sendable {
             let message = SignableMessage.request(
                 try SignableRequest(method: draft.method.rawValue, target: TargetURI(draft.url.text), fields: draft.fields))
             var parameters = SignatureParameters(Self.components(of: draft.fields, setup.fields))
+            var digests: [String] = []
             let now = Int64(time.date.timeIntervalSince1970.rounded(.down))
             for key in setup.signing.keys {
                 let signer = try setup.service.signer(key, accountKey: token.accountKey)
@@ -93,10 +94,9 @@ struct SigningStation: Sendable {
                 parameters.keyID = key == .installation ? setup.signing.installationKeyID : setup.signing.accountKeyID
                 let signature = try await signer.signature(of: message, label: key.label, parameters: parameters)
                 try signature.add(to: &draft.fields)
-                if setup.signing.sendsBaseDigest, key == setup.signing.keys.first {
-                    draft.fields[SignatureBase.debugFieldName] = signature.base.debugDigest
-                }
+                if setup.signing.sendsBaseDigest { digests.append(signature.base.debugDigest) }
             }
+            if !digests.isEmpty { draft.fields[values: SignatureBase.debugFieldName] = digests }
         } catch {
             throw Self.explained(error)
         }

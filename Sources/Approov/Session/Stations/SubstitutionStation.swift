@@ -109,6 +109,12 @@ struct SubstitutionStation: Sendable {
                         "the secure string \(key) was set by this app, and \(draft.url.host) is oblivious: the value could tell who calls")
                 }
                 guard let value = result.value else { break }
+                guard value.utf8.count >= Substitutes.leastSecretBytes else {
+                    throw ApproovError(
+                        .substitutionFailed,
+                        "the secure string \(key) has fewer than \(Substitutes.leastSecretBytes) bytes, too few to recognise it in a"
+                            + " redirect: use a longer one")
+                }
                 substitutes.texts[key] = value
                 substitutes.secrets.insert(Substitutes.Secret(key: key, value: value))
             }

@@ -144,7 +144,10 @@ import Testing
         let base = try SignatureBase(
             .request(SignableRequest(method: "POST", target: TargetURI(request.url.text), fields: request.headerFields)),
             parameters: try verified(request).parameters)
-        #expect(request.headerFields[SignatureBase.debugFieldName] == base.debugDigest)
+        let accountBase = try SignatureBase(
+            .request(SignableRequest(method: "POST", target: TargetURI(request.url.text), fields: request.headerFields)),
+            parameters: try verified(request, with: .account).parameters)
+        #expect(request.headerFields[values: SignatureBase.debugFieldName] == [base.debugDigest, accountBase.debugDigest])
     }
 
     @Test("While the account has no key, requests that need it fail, say what to do, and are not sent")

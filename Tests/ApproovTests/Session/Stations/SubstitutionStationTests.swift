@@ -69,10 +69,10 @@ import Testing
 
     @Test("A text before the placeholder stays, and a value that does not begin with it is left as it is")
     func prefix() async throws {
-        let world = try world(strings: ["maps-key": "abc"])
+        let world = try world(strings: ["maps-key": "abcdefgh"])
         let session = try session(world, headers: ["Authorization": "Bearer ", "Api-Key": ""])
         _ = try await session.data(for: URLRequest("https://api.test/", ["Authorization": "Bearer maps-key"]))
-        #expect(world.apiRequests.last?.headerFields[.authorization] == "Bearer abc")
+        #expect(world.apiRequests.last?.headerFields[.authorization] == "Bearer abcdefgh")
         for value in ["Basic maps-key", "maps-key", "Bearer", "bearer maps-key"] {
             _ = try await session.data(for: URLRequest("https://api.test/", ["Authorization": value]))
             #expect(world.apiRequests.last?.headerFields[.authorization] == value)
@@ -81,12 +81,12 @@ import Testing
 
     @Test("A percent-encoded placeholder is replaced in every item with that name, and in no other")
     func query() async throws {
-        let world = try world(strings: ["maps-key": "a&b=c d", "other": "2"])
+        let world = try world(strings: ["maps-key": "a&b=c d+", "other": "12345678"])
         _ = try await session(world).data(
             for: request("https://api.test/maps-key?k%65y=maps%2Dkey&key=other&Key=maps-key&x=maps-key&maps-key&key=&key", nil))
         #expect(
             world.apiRequests.last?.url.target
-                == "/maps-key?k%65y=a%26b%3Dc%20d&key=2&Key=maps-key&x=maps-key&maps-key&key=&key")
+                == "/maps-key?k%65y=a%26b%3Dc%20d%2B&key=12345678&Key=maps-key&x=maps-key&maps-key&key=&key")
     }
 
     @Test("An unknown key is sent as it is, and one of 65 characters fails the request without showing it")
@@ -120,6 +120,20 @@ import Testing
         #expect(error.code == .substitutionFailed && error.message.contains("maps-key") && isClean(text(error)))
         // In the query it is percent-encoded.
         _ = try await session(world).data(for: request("https://api.test/?key=maps-key", nil))
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("A value of fewer than 8 bytes is refused with an error that names the key, because a redirect could repeat it unseen")
+    func shortValue() async throws {
+        let world = try world(strings: ["maps-key": "c9f+1234"])
+        let session = try session(world)
+        _ = try await session.data(for: request())
+        world.authority.script.value.secureStrings = ["maps-key": "c9f+123"]
+        world.clock.advance(by: .seconds(300))
+        for request in [request("https://api.test/"), request("https://api.test/?key=maps-key", nil)] {
+            let error = try #require(await #expect(throws: ApproovError.self) { try await session.data(for: request) })
+            #expect(error.code == .substitutionFailed && error.message.contains("maps-key") && !text(error).contains("c9f"))
+        }
         #expect(world.apiRequests.count == 1)
     }
 
@@ -476,12 +490,12 @@ import Testing
 
     @Test("Values arrive with the newest attestation while requests are under way, and each request has the old or the new one")
     func renewal() async throws {
-        let world = try world(strings: ["maps-key": "first"])
+        let world = try world(strings: ["maps-key": "first-value"])
         let session = try session(world)
         _ = try await session.data(for: request())
-        world.authority.script.value.secureStrings = ["maps-key": "second"]
+        world.authority.script.value.secureStrings = ["maps-key": "second-value"]
         world.clock.advance(by: .seconds(300))
         _ = try await session.data(for: request())
-        #expect(world.apiRequests.map { $0.headerFields[Self.apiKey] } == ["first", "second"])
+        #expect(world.apiRequests.map { $0.headerFields[Self.apiKey] } == ["first-value", "second-value"])
     }
 }

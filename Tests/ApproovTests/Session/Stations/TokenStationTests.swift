@@ -134,6 +134,27 @@ import Testing
         #expect(world.authority.seen.value.attestations.count == 2)
     }
 
+    @Test("After a rejection that could not be answered with another attempt, the next answer decides whether the interval doubles")
+    func streamAccepted() async throws {
+        let isRejecting = Shared(false)
+        let world = try world { _ in isRejecting.value }
+        let session = try world.session()
+        func send(rejecting: Bool) async throws {
+            isRejecting.value = rejecting
+            var request = URLRequest("https://api.test/", method: "POST")
+            request.httpBodyStream = InputStream(data: Data("x".utf8))
+            #expect(try await status(session, request) == (rejecting ? 401 : 200))
+        }
+        _ = try await oldToken(in: world)
+        // Each time the rejected token is replaced: doubled intervals would be 60 s and 120 s.
+        for round in 1...4 {
+            try await send(rejecting: true)
+            try await send(rejecting: false)
+            #expect(world.authority.seen.value.attestations.count == 1 + round)
+            world.clock.advance(by: .seconds(31))
+        }
+    }
+
     @Test("After a redirect only the step whose token was rejected is repeated")
     func redirect() async throws {
         let stale = Shared("")
