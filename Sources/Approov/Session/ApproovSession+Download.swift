@@ -16,18 +16,20 @@ extension ApproovSession {
     public func download(
         for request: URLRequest, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
+        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true))
+    }
+
+    func download(for request: URLRequest, observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
             let (data, head) = try await wrapped.data(for: request)
-            let file = try DownloadFile()
+            var file = try DownloadFile()
             try file.write([UInt8](data))
             return (file.keep(), head)
         }
         do {
-            let sent = try await performer.perform(
-                request, body: RequestBody(of: request), observation: RequestObservation(onDownload: onProgress, isStreamed: true)
-            )
+            let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
-            let file = try DownloadFile()
+            var file = try DownloadFile()
             for try await part in sent.response.body { try file.write(part) }
             return (file.keep(), head)
         } catch {

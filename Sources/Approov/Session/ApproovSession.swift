@@ -4,6 +4,7 @@ import CertificatePinning
 public import Foundation
 public import FoundationNetworking
 import HTTPClient
+import Synchronization
 
 /// A replacement for `URLSession` that adds attestation tokens to requests and enforces pins.
 ///
@@ -43,6 +44,8 @@ public final class ApproovSession: Sendable {
     let wrapped: WrappedSession
     private let service: ApproovService?
     private let prefetching: Task<Void, Never>?
+    /// The numbers of tasks.
+    let lastTaskIdentifier = Atomic(0)
 
     /// Creates a session that wraps a `URLSession`.
     ///
@@ -85,7 +88,7 @@ public final class ApproovSession: Sendable {
         let time = configuration.clock ?? service?.time ?? SystemTimeSource()
         let stations = RequestStations(
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
-            defaults: DefaultsStation(defaults: defaults),
+            life: SessionLife(), gate: GateStation(gate: configuration.gate), defaults: DefaultsStation(defaults: defaults),
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
@@ -155,11 +158,14 @@ public final class ApproovSession: Sendable {
         service?.prefetch(for: url, binding: binding)
     }
 
+    func cancelPrefetching() { prefetching?.cancel() }
+
     /// Whether the wrapped session performs the request.
     ///
     /// - Throws: ``ApproovError`` with code `obliviousError` when the request must go over a relay but its scheme does not allow that, and
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
+        try performer.stations.life.checkBegin()
         if WrappedSession.isForeign(request) {
             guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
                 throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")

@@ -54,6 +54,7 @@ struct RequestDraft: Sendable {
         options.fileLength = signedFileLength
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
+        options.control = observation.control
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }
 }

@@ -26,6 +26,7 @@ struct RequestPerformer: Sendable {
     /// - Returns: The request as sent last, with its response.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
+        try stations.life.checkBegin()
         let deadline = RequestDeadline(after: totalTimeout, on: time)
         let first = try RedirectStep(request, body: body, urls: urls)
         var step = first
@@ -36,6 +37,8 @@ struct RequestPerformer: Sendable {
             let outcome: Result<SentRequest, any Error>
             do {
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
+            } catch let error as FinalError {
+                throw error.cause
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || attempt > 1 ? false : nil
@@ -43,17 +46,27 @@ struct RequestPerformer: Sendable {
             }
             if isRenewed, case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
             if case .success(let sent) = outcome, let next = try stations.response.next(after: sent, from: step, redirects: redirects) {
+                sent.ticket?.end()
                 redirects += 1
                 step = next
                 continue
             }
             if !isRenewed, case .success(let sent) = outcome, stations.token.isRenewed(after: sent, from: step) {
+                sent.ticket?.end()
                 isRenewed = true
                 continue
             }
-            guard try await stations.response.isRetried(first, after: outcome, attempt: attempt, by: deadline) else {
-                return try outcome.get()
-            }
+            let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
+            let isRetried =
+                if let ticket {
+                    try await ticket.interrupt {
+                        try await stations.response.isRetried(first, after: outcome, attempt: attempt, by: deadline)
+                    }
+                } else {
+                    try await stations.response.isRetried(first, after: outcome, attempt: attempt, by: deadline)
+                }
+            guard isRetried else { return try outcome.get() }
+            ticket?.end()
             attempt += 1
             redirects = 0
             step = first

@@ -15,7 +15,8 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
-    // 0 gate
+    let life: SessionLife
+    let gate: GateStation  // 0
     let allowList = AllowListStation()  // 1
     let defaults: DefaultsStation  // 2
     let interceptors: InterceptorStation  // 3
@@ -29,11 +30,14 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, defaults: DefaultsStation, interceptors: InterceptorStation, token: TokenStation,
+        policies: PolicySource, life: SessionLife, gate: GateStation, defaults: DefaultsStation, interceptors: InterceptorStation,
+        token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
         response: ResponseStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
+        self.life = life
+        self.gate = gate
         self.defaults = defaults
         self.interceptors = interceptors
         self.token = token
@@ -58,6 +62,19 @@ final class RequestStations: Sendable {
         _ step: RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> SentRequest {
         // 0 gate: waits while the session is paused. It runs first, so that nothing ages while it waits.
+        guard let gate = gate.gate else { return try await passOn(step, by: deadline, observation, nil) }
+        return try await self.gate.pass(gate, by: deadline, isStreamed: observation.isStreamed) { ticket in
+            try await passOn(step, by: deadline, observation, ticket)
+        }
+    }
+
+    /// Takes one step of a request through the stations after the gate.
+    private func passOn(
+        _ step: RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation, _ ticket: GateTicket?
+    ) async throws -> SentRequest {
+        try life.checkGoOn()
+        // A suspended task sends nothing more, for example after a redirect.
+        if let control = observation.control, control.isSuspended { try await deadline.limit { try await control.waitUntilResumed() } }
 
         // 1 allow-list: before any I/O.
         var hop = try allowedHop(of: step)
@@ -68,6 +85,9 @@ final class RequestStations: Sendable {
         // 3 interceptors
         if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
         try defaults.finish(&prepared)
+
+        // 0 gate, its second half: an interceptor may have waited for a barrier. Until here no barrier waits for this request.
+        try ticket?.begin()
 
         var isRechecked = false
         var liveKey = LiveKey()
@@ -106,7 +126,8 @@ final class RequestStations: Sendable {
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
-                let request = try draft.transportRequest(under: hop, by: deadline, observation)
+                var request = try draft.transportRequest(under: hop, by: deadline, observation)
+                request.options.group = life.transfers
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
 
                 // 9 response: validators and observers come here. RequestPerformer follows redirects, has station 4 renew a rejected token,
