@@ -105,7 +105,8 @@ import Testing
         let session = try site.session()
         var token: ResumeToken?
         var offsets = [0]
-        for _ in 0..<3 {
+        var cuts = 0
+        while cuts < 3 {
             let begin = token?.offset ?? 0
             files.answers.change { $0.cut = Int.random(in: begin + 1..<Self.size) }
             let tokens = Shared<[ResumeToken]>([])
@@ -116,7 +117,12 @@ import Testing
             }
             #expect(error?.code == .networkingError)
             #expect(error?.isRetryable == true)
-            let last = try #require(tokens.value.last)
+            // A connection that breaks before the head is read gives no token, and the earlier one stays valid.
+            guard let last = tokens.value.last else {
+                offsets.append(begin)
+                continue
+            }
+            cuts += 1
             #expect(last.offset >= begin)
             #expect(last.total == Self.size)
             // Through a store, as after a restart of the app.
