@@ -63,6 +63,14 @@ public struct ApproovError: CodedError {
         public static let bodyFailed = Code("bodyFailed")
         /// A recording is missing, damaged, or has no response to the request.
         public static let recordingMissing = Code("recordingMissing")
+        /// The app emptied the queue of the ``RequestGate`` that the request waited at; it was not sent.
+        public static let queueEmptied = Code("queueEmptied")
+        /// Too many requests wait at the ``RequestGate``; the request was not sent.
+        public static let queueFull = Code("queueFull")
+        /// A barrier of a ``RequestGate`` was asked for in the work of another one.
+        public static let nestedBarrier = Code("nestedBarrier")
+        /// The session was invalidated.
+        public static let sessionInvalidated = Code("sessionInvalidated")
         /// This version does not support the request or its options.
         public static let unsupported = Code("unsupported")
         /// Oblivious HTTP failed: the relay or the gateway refused the request, or sent a response that cannot be opened.

@@ -113,6 +113,12 @@ public struct TransferOptions: Sendable {
     /// Set when the request's fields describe the file, so that a file that changed since is not sent.
     package var fileLength: Int?
 
+    /// The session's transfers, which it can end together.
+    package var group: TransferGroup?
+
+    /// Suspends and resumes the transfer.
+    package var control: TransferControl?
+
     /// Makes options with the defaults above.
     public init() {}
 }

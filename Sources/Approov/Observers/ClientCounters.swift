@@ -83,9 +83,10 @@ final class ClientCounters: Sendable {
 /// The codes of failures that labels name.
 enum FailureLabel {
     private static let known: Set<ApproovError.Code> = [
-        .badRequest, .bindingAmbiguous, .bindingMissing, .bodyFailed, .configurationError, .initializationError, .interceptorError,
-        .networkingError, .obliviousError, .permanentError, .pinningError, .redirectRefused, .rejectionError, .responseRefused,
-        .responseTooLarge, .secureStringError, .signingFailed, .substitutionFailed, .timedOut, .unsupported,
+        .badRequest, .bindingAmbiguous, .bindingMissing, .bodyFailed, .configurationError, .credentialMissing, .credentialRefused,
+        .hostNotAllowed, .initializationError, .interceptorError, .nestedBarrier, .networkingError, .obliviousError, .permanentError,
+        .pinningError, .queueEmptied, .queueFull, .recordingMissing, .redirectRefused, .rejectionError, .responseRefused,
+        .responseTooLarge, .secureStringError, .sessionInvalidated, .signingFailed, .substitutionFailed, .timedOut, .unsupported,
     ]
 
     /// Returns the code, "cancelled" without one, or "other" for a code that an app made.

@@ -27,10 +27,11 @@ public struct ApproovBytes: AsyncSequence, Sendable {
     /// - Parameter limit: The maximum number of bytes to accept.
     /// - Returns: The bytes.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when there are more than `limit`, and with other codes when the transfer
-    ///   fails; `CancellationError` when the task is cancelled.
-    public func data(upTo limit: Int) async throws -> Data {
+    ///   fails; `CancellationError` when the task is cancelled or the request wiped.
+    nonisolated(nonsending) public func data(upTo limit: Int) async throws -> Data {
         do {
-            return Data(try await chunks.body.collect(upTo: limit))
+            guard let flight = chunks.flight else { return Data(try await chunks.body.collect(upTo: limit)) }
+            return Data(try await flight.run { [body = chunks.body] in try await body.collect(upTo: limit) })
         } catch {
             throw error.asApproovError(isRepeatable: chunks.isRepeatable)
         }

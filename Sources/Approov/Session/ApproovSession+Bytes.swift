@@ -9,30 +9,43 @@ extension ApproovSession {
     /// - Returns: The body as a sequence of bytes, and the response's head.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     nonisolated(nonsending) public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
-        guard let flight = flights?.begin(request) else {
-            let (body, head) = try await stream(request, nil)
-            return (ApproovBytes(body, isRepeatable: request.isIdempotent), head)
-        }
-        let (body, head) = try await flight.run { [self] in try await stream(request, flight) }
-        return (ApproovBytes(body, isRepeatable: request.isIdempotent, flight: flight), head)
+        try await stream(request, body: nil) { [performer] sent in try performer.head(of: sent) } wrapped: { $0 }
     }
 
-    private func stream(_ request: URLRequest, _ flight: RequestFlight?) async throws -> (ResponseBody, HTTPURLResponse) {
-        if try isWrapped(request) {
-            let (data, head) = try await wrappedData(for: request, isStreamed: true)
-            return (ResponseBody(bytes: [UInt8](data)), head)
+    /// Performs a request and returns its body as it arrives, unless it is wiped before.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body to send; nil for the request's own.
+    ///   - head: Makes the head for the caller from a response.
+    ///   - wrapped: Makes the head for the caller from one of the wrapped session.
+    /// - Returns: The body and the head.
+    /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled or the request is wiped.
+    nonisolated(nonsending) func stream<Head: Sendable>(
+        _ request: URLRequest, body: RequestBody?, head: @escaping @Sendable (SentRequest) throws -> Head,
+        wrapped: @escaping @Sendable (HTTPURLResponse) throws -> Head
+    ) async throws -> (ApproovBytes, Head) {
+        let flight = flights?.begin(request)
+        @Sendable func perform() async throws -> (ResponseBody, Head) {
+            let body = body ?? RequestBody(of: request)
+            if try isWrapped(request) {
+                let (data, response) = try await wrappedData(for: await request.carrying(body), isStreamed: true)
+                return (ResponseBody(bytes: [UInt8](data)), try wrapped(response))
+            }
+            let observation = observed(request, RequestObservation(isStreamed: true, flight: flight))
+            do {
+                let sent = try await performer.perform(request, body: body, observation: observation)
+                let head = try head(sent)
+                let body = observation.call.map { ResponseBody(ObservedBody(body: sent.response.body, call: $0)) } ?? sent.response.body
+                return (body, head)
+            } catch {
+                let error = error.asApproovError(isRepeatable: request.isIdempotent)
+                observation.call?.fail(error)
+                throw error
+            }
         }
-        let observation = observed(request, RequestObservation(isStreamed: true, flight: flight))
-        do {
-            let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
-            let head = try performer.head(of: sent)
-            let body = observation.call.map { ResponseBody(ObservedBody(body: sent.response.body, call: $0)) } ?? sent.response.body
-            return (body, head)
-        } catch {
-            let error = error.asApproovError(isRepeatable: request.isIdempotent)
-            observation.call?.fail(error)
-            throw error
-        }
+        let (received, head) = if let flight { try await flight.run(perform) } else { try await perform() }
+        return (ApproovBytes(received, isRepeatable: request.isIdempotent, flight: flight), head)
     }
 
     /// Performs a GET request and returns the response's body as it arrives.

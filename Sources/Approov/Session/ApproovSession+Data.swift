@@ -10,11 +10,14 @@ extension ApproovSession {
     ///   - request: The request, with its body in `httpBody` or `httpBodyStream`.
     ///   - limit: The maximum size of the response's body in bytes; nil means no limit, but over Oblivious HTTP 64 MiB for a response that
     ///     is not in chunks.
+    ///   - onProgress: Called with the number of body bytes received so far; must not block.
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    nonisolated(nonsending) public func data(for request: URLRequest, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
-        let observation = RequestObservation(bodyLimit: limit)
+    nonisolated(nonsending) public func data(
+        for request: URLRequest, limit: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> (Data, HTTPURLResponse) {
+        let observation = RequestObservation(bodyLimit: limit, onDownload: onProgress)
         return try await data(for: request, body: nil, observation: observation)
     }
 
@@ -24,11 +27,14 @@ extension ApproovSession {
     ///   - url: The URL.
     ///   - limit: The maximum size of the response's body in bytes; nil means no limit, but over Oblivious HTTP 64 MiB for a response that
     ///     is not in chunks.
+    ///   - onProgress: Called with the number of body bytes received so far; must not block.
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: ``ApproovError`` with code `responseTooLarge` when the body exceeds the limit, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    nonisolated(nonsending) public func data(from url: URL, limit: Int? = nil) async throws -> (Data, HTTPURLResponse) {
-        try await data(for: URLRequest(url: url), limit: limit)
+    nonisolated(nonsending) public func data(
+        from url: URL, limit: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> (Data, HTTPURLResponse) {
+        try await data(for: URLRequest(url: url), limit: limit, onProgress: onProgress)
     }
 
     /// Performs a request with a body from memory and reads the whole response.
@@ -117,6 +123,7 @@ extension ApproovSession {
         let observation = observed(request, observation)
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)
+            defer { sent.ticket?.end() }
             let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
             let head = try performer.head(of: sent)
             observation.call?.finish(received: bytes.count)

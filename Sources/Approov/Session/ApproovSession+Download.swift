@@ -35,7 +35,7 @@ extension ApproovSession {
     private func save(_ request: URLRequest, _ observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
             let (data, head) = try await wrappedData(for: request, isStreamed: true)
-            let file = try DownloadFile()
+            var file = try DownloadFile()
             try file.write([UInt8](data))
             return (file.keep(), head)
         }
@@ -43,7 +43,7 @@ extension ApproovSession {
         do {
             let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
-            let file = try DownloadFile()
+            var file = try DownloadFile()
             var received = 0
             for try await part in sent.response.body {
                 try file.write(part)

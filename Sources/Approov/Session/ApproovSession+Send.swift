@@ -17,19 +17,17 @@ extension ApproovSession {
     /// - Throws: ``ApproovError`` with code `badRequest` when scheme, authority or path is missing or malformed, with code
     ///   `bindingAmbiguous` when the request has a header that its token is bound to more than once, and with other codes when the request
     ///   fails; `CancellationError` as soon as the task is cancelled.
-    public func send(_ request: HTTPRequest, body: RequestBody = .none) async throws -> (HTTPResponse, ApproovBytes) {
+    nonisolated(nonsending) public func send(
+        _ request: HTTPRequest, body: RequestBody = .none
+    ) async throws -> (HTTPResponse, ApproovBytes) {
         let names = performer.stations.token.authorizer?.names
         let request = try URLRequest(request) { names?.isBinding($0) ?? false }
-        if try isWrapped(request) {
-            let (data, head) = try await wrapped.data(for: await request.carrying(body))
-            return (try HTTPResponse(head), ApproovBytes(ResponseBody(bytes: [UInt8](data))))
+        let (bytes, head) = try await stream(request, body: body) {
+            try HTTPResponse($0.response)
+        } wrapped: {
+            try HTTPResponse($0)
         }
-        do {
-            let sent = try await performer.perform(request, body: body, observation: RequestObservation(isStreamed: true))
-            return (try HTTPResponse(sent.response), ApproovBytes(sent.response.body, isRepeatable: request.isIdempotent))
-        } catch {
-            throw error.asApproovError(isRepeatable: request.isIdempotent)
-        }
+        return (head, bytes)
     }
 }
 

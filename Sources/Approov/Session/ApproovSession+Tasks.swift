@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-import HTTPClient
+public import HTTPClient
 import Synchronization
 
 extension ApproovSession {
@@ -63,6 +63,19 @@ extension ApproovSession {
         }
     }
 
+    /// Creates a task that performs a request with any kind of body, such as a stream; call `resume()` to start it.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its own body is ignored.
+    ///   - body: The body to send.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    /// - Returns: The task, not started.
+    public func uploadTask(with request: URLRequest, body: RequestBody, completionHandler: @escaping DataHandler) -> ApproovTask {
+        task(request, completionHandler) { session, observation in
+            try await session.data(for: request, body: body, observation: observation)
+        }
+    }
+
     /// Creates a task that performs a request and writes the response's body to a file; call `resume()` to start it.
     ///
     /// - Parameters:
@@ -70,10 +83,11 @@ extension ApproovSession {
     ///   - completionHandler: Called with the file's URL and the response's head, or with the error.
     /// - Returns: The task, not started.
     public func downloadTask(with request: URLRequest, completionHandler: @escaping DownloadHandler) -> ApproovTask {
-        let progress = ApproovTask.Progress()
+        let (report, control) = (TaskReport(), TransferControl())
         let observation = RequestObservation(
-            onDownload: { value in progress.download.withLock { $0 = value } }, isStreamed: true, flight: flights?.begin(request))
-        return ApproovTask(progress: progress) { [self] in
+            onDownload: { value in report.change { $0.download = value } }, control: control, isStreamed: true,
+            flight: flights?.begin(request))
+        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
             do {
                 let (file, response) = try await download(for: request, observation: observation)
                 completionHandler(file, response, nil)
@@ -96,15 +110,17 @@ extension ApproovSession {
         downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }
 
+    private func newTaskIdentifier() -> Int { lastTaskIdentifier.add(1, ordering: .relaxed).newValue }
+
     private func task(
         _ request: URLRequest, _ completionHandler: @escaping DataHandler,
         _ perform: @escaping @Sendable (ApproovSession, RequestObservation) async throws -> (Data, HTTPURLResponse)
     ) -> ApproovTask {
-        let progress = ApproovTask.Progress()
+        let (report, control) = (TaskReport(), TransferControl())
         let observation = RequestObservation(
-            onUpload: { value in progress.upload.withLock { $0 = value } },
-            onDownload: { value in progress.download.withLock { $0 = value } }, flight: flights?.begin(request))
-        return ApproovTask(progress: progress) { [self] in
+            onUpload: { value in report.change { $0.upload = value } },
+            onDownload: { value in report.change { $0.download = value } }, control: control, flight: flights?.begin(request))
+        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
             do {
                 let (data, response) = try await perform(self, observation)
                 completionHandler(data, response, nil)

@@ -4,6 +4,7 @@ import CertificatePinning
 public import Foundation
 public import FoundationNetworking
 import HTTPClient
+import Synchronization
 
 /// A replacement for `URLSession` that adds attestation tokens to requests and enforces pins.
 ///
@@ -50,6 +51,8 @@ public final class ApproovSession: Sendable {
     private let observation: CallObservation?
     let service: ApproovService?
     private let prefetching: Task<Void, Never>?
+    /// The numbers of tasks.
+    let lastTaskIdentifier = Atomic(0)
 
     /// Creates a session that wraps a `URLSession`.
     ///
@@ -98,6 +101,7 @@ public final class ApproovSession: Sendable {
             policies: try PolicySource(manager: trustManager, keeper: service?.keeper),
             perRequestHeaders: PerRequestHeaderStation(
                 configuration.perRequestHeaders, names: authorizer?.names, substitutedHeaders: separate),
+            life: SessionLife(), gate: GateStation(gate: configuration.gate),
             allowList: try AllowListStation(configuration, defaults), defaults: DefaultsStation(defaults: defaults), credential: credential,
             interceptors: InterceptorStation(interceptors: configuration.interceptors),
             token: TokenStation(authorizer, service: service, defaults: defaults),
@@ -215,11 +219,14 @@ public final class ApproovSession: Sendable {
         return observation
     }
 
+    func cancelPrefetching() { prefetching?.cancel() }
+
     /// Whether the wrapped session performs the request.
     ///
     /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, `obliviousError` when the request must go over a relay but its scheme does not allow that, and
     ///   with code `badRequest` when its URL cannot be requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
+        try performer.stations.life.checkBegin()
         let allowedHosts = performer.stations.allowList.allowedHosts
         if WrappedSession.isForeign(request) {
             if allowedHosts != nil { throw AllowedHosts.foreignScheme }

@@ -108,6 +108,10 @@ public struct ApproovSessionConfiguration: Sendable {
     public var allowedHosts: AllowedHosts?
     /// The maximum number of redirects to follow, 20 by default; with 0 or less the caller gets the redirect itself as the response.
     public var maximumRedirects = 20
+    /// The gate at which requests wait while the app holds them; nil, the default, for none.
+    ///
+    /// Several sessions may share one.
+    public var gate: RequestGate?
     /// The transport that sends requests; nil, the default, for the service's transport, or a new `CurlTransport` without a service.
     ///
     /// A session with a service refuses a `TestOnlyTransport`, such as one that replays recordings.

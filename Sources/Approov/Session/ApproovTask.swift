@@ -1,69 +1,128 @@
 public import HTTPClient
 import Synchronization
 
-/// A request for callers that do not use async: `resume()` starts it, and its completion handler gets the result.
+/// A request for callers that do not use async: ``resume()`` starts it, and its completion handler gets the result.
 public final class ApproovTask: Sendable {
-    private enum State {
+    /// What a task does.
+    public enum State: Sendable, Hashable {
+        /// It has not been started, or is suspended.
         case suspended
-        case running(Task<Void, Never>)
-        case finished
+        /// It sends and receives.
+        case running
+        /// It was cancelled, and its completion handler has not returned yet.
+        case canceling
+        /// Its completion handler has returned.
+        case completed
     }
 
-    /// The progress of the upload and the download.
-    final class Progress: Sendable {
-        let upload = Mutex(TransferProgress(completed: 0, total: nil))
-        let download = Mutex(TransferProgress(completed: 0, total: nil))
+    /// The number of the task, which no other task of the same session has.
+    public let taskIdentifier: Int
+
+    private struct Guarded {
+        var state = State.suspended
+        var work: Task<Void, Never>?
     }
 
-    private let state = Mutex(State.suspended)
-    private let progress: Progress
+    private let guarded = Mutex(Guarded())
+    private let report: TaskReport
+    private let control: TransferControl
     private let work: @Sendable () async -> Void
     private let cancelled: @Sendable () -> Void
 
     /// Creates a task.
     ///
     /// - Parameters:
-    ///   - progress: The object in which `work` reports progress.
+    ///   - identifier: The task's number.
+    ///   - report: The object in which `work` reports progress.
+    ///   - control: Suspends the transfers of `work`.
     ///   - work: Performs the request and calls the completion handler.
     ///   - cancelled: Calls the completion handler when the task is cancelled before it starts.
-    init(progress: Progress, work: @escaping @Sendable () async -> Void, cancelled: @escaping @Sendable () -> Void) {
-        self.progress = progress
+    init(
+        identifier: Int, report: TaskReport, control: TransferControl, work: @escaping @Sendable () async -> Void,
+        cancelled: @escaping @Sendable () -> Void
+    ) {
+        taskIdentifier = identifier
+        self.report = report
+        self.control = control
         self.work = work
         self.cancelled = cancelled
     }
 
+    /// What the task does now.
+    public var state: State { guarded.withLock { $0.state } }
+
     /// The number of bytes of the request's body that have been sent.
-    public var uploadProgress: TransferProgress { progress.upload.withLock { $0 } }
+    public var uploadProgress: TransferProgress { report.progress.upload }
 
     /// The number of bytes of the response's body that have been received.
-    public var downloadProgress: TransferProgress { progress.download.withLock { $0 } }
+    public var downloadProgress: TransferProgress { report.progress.download }
 
-    /// Starts the task; further calls have no effect.
+    /// The progress of the upload and the download; each access makes a sequence that begins with the progress so far.
+    ///
+    /// A slow reader gets the newest progress only. The sequence ends with the task.
+    public var progress: AsyncStream<TaskProgress> { report.stream() }
+
+    /// Starts the task, or lets it go on after ``suspend()``; in other states it has no effect.
     public func resume() {
-        state.withLock { state in
-            guard case .suspended = state else { return }
-            state = .running(
-                Task.detached { [self, work] in
-                    await work()
-                    self.state.withLock { $0 = .finished }
-                })
+        let isResumed = guarded.withLock { guarded in
+            guard guarded.state == .suspended else { return false }
+            guarded.state = .running
+            guard guarded.work == nil else { return true }
+            guarded.work = Task.detached { [self, work] in
+                await work()
+                complete()
+            }
+            return false
         }
+        // The state may have changed again, so the control follows it, not this call.
+        if isResumed { updateControl() }
+    }
+
+    /// Stops a running task until ``resume()``; in other states it has no effect.
+    ///
+    /// Its transfer stops on the wire: nothing more is handed to the caller, and nothing more is sent of a body than buffers already hold.
+    /// Over HTTP/2 the server may still send what the stream's window allows, which is held in memory. The timeout for the whole request goes on, the one for an idle connection does not. After 60 seconds the
+    /// connection is closed, and the task fails with code `timedOut`. To stop a download for longer, cancel it and go on with
+    /// ``ApproovSession/download(for:resuming:onToken:onProgress:)``. A `transport` other than `CurlTransport` goes on with what it has begun.
+    public func suspend() {
+        let isSuspended = guarded.withLock { guarded in
+            guard guarded.state == .running else { return false }
+            guarded.state = .suspended
+            return true
+        }
+        if isSuspended { updateControl() }
     }
 
     /// Cancels the task; the completion handler gets a `CancellationError`, unless the request has already finished.
     public func cancel() {
-        let isFirst = state.withLock { state in
-            switch state {
-            case .running(let task):
-                task.cancel()
-                return false
-            case .suspended:
-                state = .finished
-                return true
-            case .finished:
-                return false
-            }
+        let (work, isUnstarted) = guarded.withLock { guarded -> (Task<Void, Never>?, Bool) in
+            guard guarded.state == .suspended || guarded.state == .running else { return (nil, false) }
+            guarded.state = .canceling
+            return (guarded.work, guarded.work == nil)
         }
-        if isFirst { cancelled() }
+        work?.cancel()
+        if isUnstarted {
+            cancelled()
+            complete()
+        }
     }
+
+    private func complete() {
+        guarded.withLock { $0.state = .completed }
+        report.finish()
+    }
+
+    private func updateControl() {
+        guarded.withLock { guarded in
+            if guarded.state == .suspended { control.suspend() } else { control.resume() }
+        }
+    }
+}
+
+/// How much of a task's request and response has been transferred.
+public struct TaskProgress: Sendable, Hashable {
+    /// The bytes of the request's body that have been sent.
+    public var upload = TransferProgress(completed: 0, total: nil)
+    /// The bytes of the response's body that have been received.
+    public var download = TransferProgress(completed: 0, total: nil)
 }

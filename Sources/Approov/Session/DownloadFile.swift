@@ -2,7 +2,11 @@ import Foundation
 
 /// A temporary file that only its owner may read (mode 0600), written part by part and removed unless kept.
 struct DownloadFile: ~Copyable {
+    private static let prefix = "approov-download-"
+
     let url: URL
+    /// The number of bytes in the file.
+    private(set) var size: Int
     private let descriptor: Int32
     private var isKept = false
 
@@ -10,12 +14,40 @@ struct DownloadFile: ~Copyable {
     ///
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file cannot be created.
     init() throws {
-        let name = "approov-download-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        let name = "\(Self.prefix)\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
         let url = FileManager.default.temporaryDirectory.appending(path: name)
         let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(errno) }
         self.url = url
         self.descriptor = descriptor
+        size = 0
+    }
+
+    /// Opens the file of an earlier download, which is kept until ``discard()``.
+    ///
+    /// A token comes from outside of the process, so the file must be one that ``init()`` made: its name, its owner and its mode say so.
+    ///
+    /// - Parameters:
+    ///   - url: The file.
+    ///   - size: The number of bytes that count; ``cut(to:)`` removes what comes after them.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file is missing, shorter, or not such a file.
+    init(resuming url: URL, size: Int) throws {
+        let name = url.lastPathComponent
+        guard url.isFileURL, name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
+        let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Self.notResumable }
+        var status = stat()
+        let isOurs =
+            fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
+            && status.st_mode & 0o077 == 0
+        guard isOurs, size >= 0, Int(status.st_size) >= size else {
+            close(descriptor)
+            throw Self.notResumable
+        }
+        self.url = url
+        self.descriptor = descriptor
+        self.size = size
+        isKept = true
     }
 
     deinit {
@@ -26,7 +58,7 @@ struct DownloadFile: ~Copyable {
     /// Appends a part.
     ///
     /// - Throws: ``ApproovError`` with code `bodyFailed`, for example when the disk is full; the file is removed with this value.
-    func write(_ part: [UInt8]) throws {
+    mutating func write(_ part: [UInt8]) throws {
         try part.withUnsafeBytes { bytes in
             var written = 0
             while written < bytes.count {
@@ -36,7 +68,32 @@ struct DownloadFile: ~Copyable {
                 written += count
             }
         }
+        size += part.count
     }
+
+    /// Removes what comes after the first bytes, and writes on there.
+    ///
+    /// - Parameter size: The number of bytes to keep.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the system refuses.
+    mutating func cut(to size: Int) throws {
+        guard ftruncate(descriptor, off_t(size)) == 0, lseek(descriptor, off_t(size), SEEK_SET) == off_t(size) else {
+            throw Self.failure(errno)
+        }
+        self.size = size
+    }
+
+    /// Waits until the content is on the disk.
+    ///
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the disk reports an error.
+    func store() throws {
+        guard fdatasync(descriptor) == 0 else { throw Self.failure(errno) }
+    }
+
+    /// Keeps the file when this value is released.
+    mutating func keepForLater() { isKept = true }
+
+    /// Removes the file when this value is released.
+    mutating func discard() { isKept = false }
 
     /// Keeps the file and returns its URL; the caller must move or remove it.
     consuming func keep() -> URL {
@@ -46,5 +103,12 @@ struct DownloadFile: ~Copyable {
 
     private static func failure(_ number: Int32) -> ApproovError {
         ApproovError(.bodyFailed, "the download cannot be written to the temporary folder: \(String(cString: strerror(number)))")
+    }
+
+    private static var notResumable: ApproovError {
+        ApproovError(
+            .bodyFailed,
+            "the file of the download to resume is missing, shorter than its token says, or not a private file that a download made: download"
+                + " again without the token")
     }
 }

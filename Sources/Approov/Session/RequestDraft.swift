@@ -57,6 +57,7 @@ struct RequestDraft: Sendable {
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         if let call = observation.call { options.onTimings = call.onTimings }
+        options.control = observation.control
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }
 }

@@ -6,6 +6,8 @@ struct RequestObservation: Sendable {
     var bodyLimit: Int?
     var onUpload: (@Sendable (TransferProgress) -> Void)?
     var onDownload: (@Sendable (TransferProgress) -> Void)?
+    /// Suspends and resumes the transfers; nil if they run through.
+    var control: TransferControl?
     /// Whether the caller reads the response part by part, so that it may have any size.
     var isStreamed = false
     /// The request that may be wiped; nil in a session that tracks none.

@@ -33,6 +33,7 @@ struct RequestPerformer: Sendable {
     /// - Returns: The request as sent last, with its response.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
+        try stations.life.checkBegin()
         let deadline = RequestDeadline(after: totalTimeout, on: time)
         var first = try RedirectStep(request, body: body, urls: urls)
         if !stations.perRequestHeaders.isOff { try stations.perRequestHeaders.beginCall(&first.request) }
@@ -48,6 +49,8 @@ struct RequestPerformer: Sendable {
             var outcome: Result<SentRequest, any Error>
             do {
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
+            } catch let error as FinalError {
+                throw error.cause
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
                 let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || mayHaveRun ? false : nil
@@ -59,21 +62,31 @@ struct RequestPerformer: Sendable {
                 let next = try stations.response.next(
                     after: sent, from: step, redirects: redirects, observation.flight)
             {
+                sent.ticket?.end()
                 redirects += 1
                 step = next
                 continue
             }
             if !isRenewed, case .success(let sent) = outcome, stations.token.isRenewed(after: sent, from: step) {
+                sent.ticket?.end()
                 isRenewed = true
                 continue
             }
             if !stations.validation.isOff { outcome = await validated(outcome, first, observation) }
-            guard
-                try await stations.response.isRetried(
-                    first, after: outcome, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
-            else {
-                return try outcome.get()
-            }
+            let judged = outcome
+            let ticket = stations.gate.gate == nil ? nil : try? judged.get().ticket
+            let isRetried =
+                if let ticket {
+                    try await ticket.interrupt {
+                        try await stations.response.isRetried(
+                            first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
+                    }
+                } else {
+                    try await stations.response.isRetried(
+                        first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
+                }
+            guard isRetried else { return try outcome.get() }
+            ticket?.end()
             observation.call?.willRetry(after: outcome)
             mayHaveRun = mayHaveRun || redirects > 0 || Self.mayHaveRun(outcome)
             attempt += 1

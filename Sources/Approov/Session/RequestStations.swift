@@ -16,7 +16,8 @@ final class RequestStations: Sendable {
 
     let policies: PolicySource
     let perRequestHeaders: PerRequestHeaderStation  // before 0
-    // 0 gate
+    let life: SessionLife
+    let gate: GateStation  // 0
     let allowList: AllowListStation  // 1
     let defaults: DefaultsStation  // 2
     let credential: CredentialStation?  // end of 2
@@ -32,14 +33,16 @@ final class RequestStations: Sendable {
     private let recheck: ConfigurationRecheck
 
     init(
-        policies: PolicySource, perRequestHeaders: PerRequestHeaderStation, allowList: AllowListStation, defaults: DefaultsStation,
-        credential: CredentialStation?, interceptors: InterceptorStation,
+        policies: PolicySource, perRequestHeaders: PerRequestHeaderStation, life: SessionLife, gate: GateStation,
+        allowList: AllowListStation, defaults: DefaultsStation, credential: CredentialStation?, interceptors: InterceptorStation,
         token: TokenStation,
         substitution: SubstitutionStation, policy: PolicyStation, signing: SigningStation, way: WayStation, transport: TransportStation,
         response: ResponseStation, validation: ValidationStation, recheck: ConfigurationRecheck
     ) {
         self.policies = policies
         self.perRequestHeaders = perRequestHeaders
+        self.life = life
+        self.gate = gate
         self.allowList = allowList
         self.defaults = defaults
         self.credential = credential
@@ -59,6 +62,8 @@ final class RequestStations: Sendable {
     init(_ other: RequestStations, adding further: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
         policies = other.policies
         perRequestHeaders = other.perRequestHeaders
+        life = other.life
+        gate = other.gate
         allowList = other.allowList
         defaults = other.defaults
         credential = other.credential
@@ -88,6 +93,19 @@ final class RequestStations: Sendable {
         _ step: RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> SentRequest {
         // 0 gate: waits while the session is paused. It runs first, so that nothing ages while it waits.
+        guard let gate = gate.gate else { return try await passOn(step, by: deadline, observation, nil) }
+        return try await self.gate.pass(gate, by: deadline, isStreamed: observation.isStreamed) { ticket in
+            try await passOn(step, by: deadline, observation, ticket)
+        }
+    }
+
+    /// Takes one step of a request through the stations after the gate.
+    private func passOn(
+        _ step: RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation, _ ticket: GateTicket?
+    ) async throws -> SentRequest {
+        try life.checkGoOn()
+        // A suspended task sends nothing more, for example after a redirect.
+        if let control = observation.control, control.isSuspended { try await deadline.limit { try await control.waitUntilResumed() } }
 
         // 1 allow-list: before any I/O.
         var hop = try allowedHop(of: step)
@@ -104,6 +122,9 @@ final class RequestStations: Sendable {
         // 3 interceptors
         if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
         try defaults.finish(&prepared)
+
+        // 0 gate, its second half: an interceptor may have waited for a barrier. Until here no barrier waits for this request.
+        try ticket?.begin()
 
         var isRechecked = false
         var liveKey = LiveKey()
@@ -144,10 +165,11 @@ final class RequestStations: Sendable {
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
-                let request = try draft.transportRequest(
+                var request = try draft.transportRequest(
                     under: hop, by: deadline, observation,
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
+                request.options.group = life.transfers
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
                 observation.call?.didReceive(received)

@@ -22,4 +22,6 @@ struct SentRequest: Sendable {
     let canBeSentAgain: Bool
     /// The secrets that the request carried; a redirect must not repeat them.
     let substitutes: Substitutes
+    /// Tells the session's gate when the response has come; nil without a gate, and for a streamed response.
+    var ticket: GateTicket?
 }

@@ -88,6 +88,9 @@ final class CurlLoop {
                 transfer.lastActivity = now
                 unpause(transfer)
             case .cancel(let transfer): cancel(transfer)
+            case .suspend(let transfer): suspend(transfer)
+            case .goOn(let transfer): goOn(transfer)
+            case .cancelGroup(let group): cancel(group)
             case .stop: isStopping = true
             }
         }
@@ -101,6 +104,7 @@ final class CurlLoop {
         }
         do {
             guard !transfer.isCancelled else { throw CancellationError() }
+            if let error = transfer.options.group?.error { throw error }
             let pool = try pool(of: transfer)
             // Without TLS no server is asked for HTTP/2: libcurl would hold all other requests back until the first response tells the
             // version.
@@ -123,7 +127,7 @@ final class CurlLoop {
     }
 
     private func unpause(_ transfer: CurlTransfer) {
-        guard transfer.activeIndex >= 0 else { return }
+        guard transfer.activeIndex >= 0, transfer.suspendedAt == nil else { return }
         // libcurl delivers what waited. When a callback refuses it, libcurl returns an error but continues as if it had been taken, so the
         // transfer must end here. CURLE_BAD_FUNCTION_ARGUMENT comes between two connections, when there is nothing to unpause.
         let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
@@ -133,6 +137,26 @@ final class CurlLoop {
     private func cancel(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0 else { return }
         remove(transfer).fail(CancellationError())
+    }
+
+    private func cancel(_ group: TransferGroup) {
+        guard let error = group.error else { return }
+        for transfer in active.filter({ $0.options.group === group }) { remove(transfer).fail(error) }
+    }
+
+    private func suspend(_ transfer: CurlTransfer) {
+        guard transfer.activeIndex >= 0, transfer.suspendedAt == nil else { return }
+        transfer.suspendedAt = now
+        // Fails before there is a connection; the callbacks then pause.
+        _ = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_ALL)
+        nextSweep = min(nextSweep, now + transfer.sweepInterval)
+    }
+
+    private func goOn(_ transfer: CurlTransfer) {
+        guard transfer.activeIndex >= 0, transfer.suspendedAt != nil else { return }
+        transfer.suspendedAt = nil
+        transfer.lastActivity = now
+        unpause(transfer)
     }
 
     // MARK: Events
@@ -227,7 +251,7 @@ final class CurlLoop {
                 continue
             }
             // A paused response must not be read; libcurl reads by itself when the pause ends.
-            if transfer.exchange.isPaused || pool.read(for: transfer) { answeredUploads.append(transfer) }
+            if transfer.exchange.isPaused || transfer.suspendedAt != nil || pool.read(for: transfer) { answeredUploads.append(transfer) }
         }
         checkedUploads.removeAll(keepingCapacity: true)
     }
@@ -286,6 +310,13 @@ final class CurlLoop {
             // A pause does not count as idle time. Updated here, because the message that ends a pause comes a moment after the pause
             // itself.
             if transfer.isPaused { transfer.lastActivity = now }
+            if let since = transfer.suspendedAt, now - since >= transfer.suspensionLimit {
+                remove(transfer).fail(
+                    TransportError(
+                        .idleTimeout,
+                        "the transfer was suspended for too long, so its connection was closed; resume it earlier, or start it again"))
+                continue
+            }
             if now - transfer.lastActivity >= transfer.idleLimit {
                 remove(transfer).fail(
                     TransportError(
@@ -350,9 +381,12 @@ extension CurlTransfer {
     /// The idle timeout in nanoseconds.
     fileprivate var idleLimit: UInt64 { UInt64(options.idleTimeout.wholeMilliseconds) * 1_000_000 }
 
+    /// How long the transfer may be suspended, in nanoseconds.
+    fileprivate var suspensionLimit: UInt64 { UInt64((options.control?.limit ?? .seconds(60)).wholeMilliseconds) * 1_000_000 }
+
     /// How often to check whether the transfer is idle: an eighth of its timeout, at least 5 ms and at most 1 s.
     fileprivate var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
 
     /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.
-    fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused }
+    fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused || suspendedAt != nil }
 }

@@ -8,6 +8,9 @@ final class CurlMailbox: Sendable {
         case start(CurlTransfer)
         case unpause(CurlTransfer)
         case cancel(CurlTransfer)
+        case suspend(CurlTransfer)
+        case goOn(CurlTransfer)
+        case cancelGroup(TransferGroup)
         case stop
     }
 

@@ -75,6 +75,8 @@ extension CurlTransfer {
     /// Fills libcurl's buffer with the next bytes of the request's content.
     func sendBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         touch()
+        // libcurl forgets a pause that began before the request.
+        guard suspendedAt == nil else { return Int(CURL_READFUNC_PAUSE) }
         switch upload.read(into: buffer) {
         case .bytes(let count):
             if count > 0 { options.onUpload?(TransferProgress(completed: upload.sent, total: upload.length)) }

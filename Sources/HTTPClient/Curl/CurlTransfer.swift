@@ -45,6 +45,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
+    /// When the caller suspended the transfer, in the driver's nanoseconds; nil while it runs.
+    var suspendedAt: UInt64?
     /// Whether the upload that the server no longer wants was unpaused.
     var isUploadUnpaused = false
     /// Whether the requesting task has received the head.
@@ -224,7 +226,8 @@ final class CurlTransfer: @unchecked Sendable {
             failure = TransportError(.bodyTooLarge, "the response's body is larger than \(limit) bytes; raise the limit or stream it")
             return .fail
         }
-        guard part.isEmpty || exchange.append(part) else { return .pause }
+        // libcurl forgets a pause that began before the response; the end of the suspension ends this one.
+        guard part.isEmpty || (suspendedAt == nil && exchange.append(part)) else { return .pause }
         bodyBytes += part.count
         options.onDownload?(TransferProgress(completed: bodyBytes, total: expectedBodyBytes))
         return .taken
@@ -272,6 +275,7 @@ final class CurlTransfer: @unchecked Sendable {
             reportTimings()
             exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
             upload.end()
+            options.control?.detach(self)
             return
         }
         fail(failure ?? upload.failure ?? CurlFailure.error(code, of: self))
@@ -287,6 +291,7 @@ final class CurlTransfer: @unchecked Sendable {
         }
         exchange.finish(.failure(error))
         upload.end()
+        options.control?.detach(self)
     }
 
     private func reportTimings() {

@@ -90,6 +90,11 @@ public final class CurlTransport: HTTPTransport {
         mailbox.post(.stop)
     }
 
+    /// Ends the transfers of a cancelled group.
+    package func cancel(_ group: TransferGroup) {
+        mailbox.post(.cancelGroup(group))
+    }
+
     /// Sends a request; see ``HTTPTransport/send(_:)``.
     ///
     /// - Parameter request: The request.
@@ -186,6 +191,14 @@ public final class CurlTransport: HTTPTransport {
         guard accepted else {
             transfer.permit = nil
             return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
+        }
+        if let control = transfer.options.control {
+            control.attach(transfer) { [mailbox, weak transfer] isSuspended in
+                guard let transfer else { return }
+                mailbox.post(isSuspended ? .suspend(transfer) : .goOn(transfer))
+            }
+            // The transfer may have ended meanwhile, and then it stays out.
+            if transfer.exchange.isOver { control.detach(transfer) }
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
     }

@@ -1,0 +1,274 @@
+public import ApproovBase
+import Attestation
+import Synchronization
+
+/// A gate before the requests of one or more sessions: it holds them while the app pauses them, or renews what they need.
+///
+/// ```swift
+/// let gate = RequestGate()
+/// var configuration = ApproovSessionConfiguration()
+/// configuration.gate = gate
+/// …
+/// try await gate.barrier { try await logIn() }   // waits for what is under way, and holds what comes
+/// ```
+///
+/// Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came,
+/// before they get credentials and tokens, so that nothing ages while they wait. Requests that the wrapped `URLSession` performs itself do
+/// not pass the gate.
+public final class RequestGate: Sendable {
+    private typealias State = RequestGateState<CheckedContinuation<Void, any Error>>
+
+    /// A barrier whose work a task does.
+    private struct Holder: Sendable {
+        let gate: ObjectIdentifier
+        let barrier: UInt64
+    }
+
+    /// The barriers whose work the current task does; it may have outlived them.
+    @TaskLocal private static var holders: [Holder] = []
+
+    /// The longest pause; a longer one ends after this time.
+    public static let longestPause: Duration = .seconds(3_600)
+
+    private let state: Mutex<State>
+    private let time: any TimeSource
+    private let alarm = Mutex<Task<Void, Never>?>(nil)
+
+    /// Makes an open gate.
+    ///
+    /// - Parameters:
+    ///   - maximumWaiting: The maximum number of requests that wait, and of barriers; one more fails with code `queueFull`.
+    ///   - clock: The clock.
+    public init(maximumWaiting: Int = 1_000, clock: any TimeSource = SystemTimeSource()) {
+        state = Mutex(State(maximumWaiting: max(0, maximumWaiting)))
+        time = clock
+    }
+
+    deinit {
+        alarm.withLock { $0?.cancel() }
+    }
+
+    /// The number of requests that wait.
+    public var waitingCount: Int { state.withLock { $0.waitingCount } }
+
+    /// The number of requests that are under way.
+    ///
+    /// A request whose response is read as a stream ends with the head of its response; any other with the end of the body.
+    public var outgoingCount: Int { state.withLock { $0.outgoingCount } }
+
+    /// Holds requests that come from now on, until ``resume()`` or the end of the time; requests under way go on.
+    ///
+    /// - Parameter limit: How long, at most ``longestPause``; a pause that ends later stays.
+    public func pause(for limit: Duration = .seconds(30)) {
+        let end = time.uptime + min(max(limit, .zero), Self.longestPause)
+        let until = state.withLock { state in
+            state.pause(until: end)
+            return state.pausedUntil ?? end
+        }
+        // Weak, so that a sleeping alarm does not keep an unused gate alive.
+        let task = Task.detached { [weak self, time] in
+            guard (try? await time.sleep(for: max(.zero, until - time.uptime))) != nil else { return }
+            self?.expire()
+        }
+        alarm.withLock { alarm in
+            alarm?.cancel()
+            alarm = task
+        }
+    }
+
+    /// Ends a pause and lets the waiting requests pass, in their order; a running barrier still holds them.
+    public func resume() {
+        alarm.withLock { alarm in
+            alarm?.cancel()
+            alarm = nil
+        }
+        carryOut(state.withLock { $0.resume() })
+    }
+
+    /// Waits for the requests under way, and does work while it holds those that come.
+    ///
+    /// The work's own requests pass the gate, and so do those of tasks that it starts, except detached ones, until the work has ended.
+    /// Barriers run one after another. A pause does not hold them.
+    ///
+    /// - Parameters:
+    ///   - wait: How long to wait for requests under way and other barriers.
+    ///   - limit: How long the work may take; then it is cancelled, and the gate no longer waits for it.
+    ///   - work: The work, such as a renewal of credentials.
+    /// - Returns: The work's value.
+    /// - Throws: ``ApproovError`` with code `timedOut` when one of the two times is over, with code `nestedBarrier` in the work of another
+    ///   barrier of this gate, and with code `queueFull` when too many barriers wait; `CancellationError` when the task is cancelled while it
+    ///   waits; any error of the work.
+    public func barrier<Value: Sendable>(
+        waiting wait: Duration = .seconds(30), limit: Duration = .seconds(60), _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard !isHolder else {
+            throw ApproovError(
+                .nestedBarrier, "a barrier was asked for in the work of another barrier of the same gate: do this work in the outer one")
+        }
+        let id = state.withLock { $0.newID() }
+        try await enterBarrier(id, waiting: wait)
+        defer { endBarrier(id) }
+        let holder = Holder(gate: ObjectIdentifier(self), barrier: id)
+        return try await Self.$holders.withValue(Self.holders + [holder]) {
+            let outcome = await withTaskGroup(of: Result<Value, any Error>?.self) { group in
+                group.addTask {
+                    do { return .success(try await work()) } catch { return .failure(error) }
+                }
+                group.addTask { [time] in
+                    try? await time.sleep(for: limit)
+                    return nil
+                }
+                let first = await group.next() ?? nil
+                // Work that does not end when it is cancelled must not hold requests.
+                endBarrier(id)
+                group.cancelAll()
+                return first
+            }
+            if let outcome { return try outcome.get() }
+            try Task.checkCancellation()
+            throw ApproovError(.timedOut, "the work of a barrier took longer than its limit: allow more time, or do less in it")
+        }
+    }
+
+    /// Makes all waiting requests fail.
+    ///
+    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is, and any other as the cause of one
+    ///   with code `queueEmptied`; nil for one without a cause.
+    public func empty(throwing error: (any Error)? = nil) {
+        let thrown: any Error =
+            switch error {
+            case let error? where error is ApproovError || error is CancellationError: error
+            default:
+                ApproovError(
+                    .queueEmptied,
+                    "the app emptied the gate that the request waited at, so it was not sent; send it again if it is still wanted",
+                    cause: error)
+            }
+        for waiter in state.withLock({ $0.empty() }) { waiter.resume(throwing: FinalError(cause: thrown)) }
+    }
+
+    // MARK: The session
+
+    /// Whether a request may pass.
+    var isOpen: Bool {
+        let now = time.uptime
+        return state.withLock { $0.isOpen(now: now) }
+    }
+
+    /// Whether the current task does the work of a barrier of this gate.
+    var isHolder: Bool {
+        let holders = Self.holders
+        guard !holders.isEmpty else { return false }
+        return state.withLock { state in holders.contains { $0.gate == ObjectIdentifier(self) && state.isActive($0.barrier) } }
+    }
+
+    /// Waits until the gate is open.
+    ///
+    /// - Parameter deadline: The end of the time for the request.
+    /// - Throws: `FinalError` when the gate is emptied or too many requests wait; ``ApproovError`` with code `timedOut`;
+    ///   `CancellationError` when the task is cancelled.
+    func enter(by deadline: RequestDeadline) async throws {
+        guard !isOpen else { return }
+        try await deadline.limit { try await self.wait() }
+    }
+
+    private func wait() async throws {
+        let id = state.withLock { $0.newID() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
+                let now = time.uptime
+                switch state.withLock({ $0.enlist(waiter, id: id, now: now) }) {
+                case .enter: waiter.resume()
+                case .refused: waiter.resume(throwing: FinalError(cause: ApproovError.queueFull))
+                // The cancellation handler may have run before the waiter was enlisted.
+                case .wait: if Task.isCancelled { withdraw(id) }
+                }
+            }
+        } onCancel: {
+            withdraw(id)
+        }
+    }
+
+    private func withdraw(_ id: UInt64) {
+        state.withLock { $0.withdraw(id) }?.resume(throwing: CancellationError())
+    }
+
+    /// Counts a request as outgoing; false if the gate has closed meanwhile.
+    func begin() -> Bool {
+        let now = time.uptime
+        return state.withLock { $0.begin(now: now) }
+    }
+
+    /// Counts a request as outgoing again, although the gate may be closed.
+    func goOn() { state.withLock { $0.goOn() } }
+
+    /// Ends an outgoing request.
+    func end() {
+        let now = time.uptime
+        carryOut(state.withLock { $0.end(now: now) })
+    }
+
+    // MARK: Barriers
+
+    private func enterBarrier(_ id: UInt64, waiting limit: Duration) async throws {
+        let outcome = await time.withTimeout(limit) { () async -> Result<Void, any Error> in
+            do { return .success(try await self.waitForBarrier(id)) } catch { return .failure(error) }
+        }
+        do {
+            try Task.checkCancellation()
+            if let outcome { return try outcome.get() }
+            throw ApproovError(
+                .timedOut,
+                "the requests under way did not end while a barrier waited for them: wait longer, or give requests a shorter timeout")
+        } catch {
+            // The barrier may have begun after the time was over.
+            endBarrier(id)
+            throw error
+        }
+    }
+
+    private func waitForBarrier(_ id: UInt64) async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
+                switch state.withLock({ $0.enlistBarrier(waiter, id: id) }) {
+                case .enter: waiter.resume()
+                case .refused: waiter.resume(throwing: ApproovError.queueFull)
+                case .wait: if Task.isCancelled { withdrawBarrier(id) }
+                }
+            }
+        } onCancel: {
+            withdrawBarrier(id)
+        }
+    }
+
+    private func withdrawBarrier(_ id: UInt64) {
+        let now = time.uptime
+        let (waiter, release) = state.withLock { $0.withdrawBarrier(id, now: now) }
+        waiter?.resume(throwing: CancellationError())
+        carryOut(release)
+    }
+
+    private func endBarrier(_ id: UInt64) {
+        let now = time.uptime
+        carryOut(state.withLock { $0.endBarrier(id, now: now) })
+    }
+
+    private func expire() {
+        let now = time.uptime
+        carryOut(state.withLock { $0.expire(now: now) })
+    }
+
+    private func carryOut(_ release: State.Release) {
+        release.barrier?.resume()
+        for waiter in release.requests { waiter.resume() }
+    }
+}
+
+extension ApproovError {
+    /// The error of a request or barrier that found the queue of a gate full; nothing was sent.
+    static var queueFull: ApproovError {
+        ApproovError(
+            .queueFull, "too many requests wait at the gate, so this one was not sent: send fewer, resume the gate, or raise its limit",
+            isRetryable: true)
+    }
+}

@@ -1,0 +1,135 @@
+public import Foundation
+public import FoundationNetworking
+public import HTTPClient
+
+extension ApproovSession {
+    /// Downloads to a file, and can go on where an earlier download was interrupted.
+    ///
+    /// The request must be a GET. If the server gives a strong ETag, the download can be resumed: `onToken` gets a token when the content
+    /// begins, whenever another 64 MiB are on the disk, and when the download is interrupted by a failure or by cancellation. Store the
+    /// newest token, and pass it with the same request to go on. The session then asks for the rest on condition that the ETag still holds
+    /// (Range and If-Range; RFC 9110, sections 14.2 and 13.1.5). If it does not hold, or a redirect leads to another server, the download
+    /// begins again.
+    ///
+    /// The caller must move or remove the file of a finished download, and the file of a token that is not used.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - token: The newest token of the interrupted download; nil to begin.
+    ///   - onToken: Called with each token, in their order; must not block for long.
+    ///   - onProgress: Called with the number of bytes in the file so far; must not block.
+    /// - Returns: The URL of a file with mode 0600, and the response's head. A response with a status other than 200 and 206 is written to
+    ///   a file of its own, and the token remains valid.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the request is no plain GET or does not fit the token, with code `bodyFailed`
+    ///   when the file is missing, is not a file that a download made, or cannot be written, with code `permanentError` when the server
+    ///   reports that there is no rest (416), which removes the file, and with other codes when the request fails; `CancellationError` as
+    ///   soon as the task is cancelled.
+    nonisolated(nonsending) public func download(
+        for request: URLRequest, resuming token: ResumeToken?, onToken: (@Sendable (ResumeToken) -> Void)? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> (URL, HTTPURLResponse) {
+        guard let flight = flights?.begin(request) else { return try await resume(request, token, onToken, onProgress, nil) }
+        return try await flight.run { [self] in
+            try await resume(request, token, onToken, onProgress, flight)
+        } discard: {
+            try? FileManager.default.removeItem(at: $0.0)
+        }
+    }
+
+    private func resume(
+        _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
+        _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
+    ) async throws -> (URL, HTTPURLResponse) {
+        if try isWrapped(request) {
+            throw ApproovError(
+                .unsupported, "the wrapped session performs this request, and it cannot resume: use download(for:) without a token")
+        }
+        let observation = observed(request, RequestObservation(isStreamed: true, flight: flight))
+        do {
+            // At most one more attempt: without a token, no answer is foreign.
+            guard let result = try await download(request, token, onToken, onProgress, observation) else {
+                guard let fresh = try await download(request, token.map(Self.restarted), onToken, onProgress, observation) else {
+                    throw ApproovError(.networkingError, "the server sent a part of the content that was not requested; try again later")
+                }
+                return fresh
+            }
+            return result
+        } catch {
+            let error = error.asApproovError(isRepeatable: true)
+            observation.call?.fail(error)
+            throw error
+        }
+    }
+
+    /// The token with its file, but none of its bytes.
+    private static func restarted(_ token: ResumeToken) -> ResumeToken {
+        var token = token
+        token.offset = 0
+        return token
+    }
+
+    /// Makes one attempt; nil when the answer is a part that was not requested.
+    private func download(
+        _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
+        _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ observation: RequestObservation
+    ) async throws -> (URL, HTTPURLResponse)? {
+        let prepared = try ResumableDownload.prepare(request, resuming: token)
+        // Before anything is sent, so that a token that cannot be used costs nothing.
+        var file = try token.map { try DownloadFile(resuming: $0.file, size: $0.offset) } ?? DownloadFile()
+        let sent = try await performer.perform(prepared, body: .none, observation: observation)
+        let head = try performer.head(of: sent)
+        var current = token
+        switch ResumableDownload.answer(sent.response, to: token) {
+        case .rest: try file.cut(to: file.size)
+        case .whole:
+            try file.cut(to: 0)
+            current = ResumableDownload.token(for: request, sent.response, file: file.url)
+            if token != nil, current == nil { file.discard() }
+        case .foreign: return nil
+        case .noRest:
+            file.discard()
+            throw ApproovError(
+                .permanentError, "the server reports that there is no rest of the download (416): download again without the token")
+        case .other:
+            var other = try DownloadFile()
+            for try await part in sent.response.body { try other.write(part) }
+            observation.call?.finish(received: other.size)
+            return (other.keep(), head)
+        }
+        let start = file.size
+        if var begun = current {
+            file.keepForLater()
+            begun.offset = file.size
+            onToken?(begun)
+            current = begun
+        }
+        do {
+            try await Self.receive(sent.response.body, into: &file, of: &current, onToken, onProgress)
+        } catch {
+            if var interrupted = current {
+                interrupted.offset = file.size
+                onToken?(interrupted)
+            }
+            throw error
+        }
+        observation.call?.finish(received: file.size - start)
+        return (file.keep(), head)
+    }
+
+    /// How many bytes lie between two tokens.
+    private static let stride = 64 << 20
+
+    private static func receive(
+        _ body: ResponseBody, into file: inout DownloadFile, of token: inout ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
+        _ onProgress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws {
+        for try await part in body {
+            try file.write(part)
+            onProgress?(TransferProgress(completed: file.size, total: token?.total))
+            guard let onToken, let stored = token, file.size - stored.offset >= stride else { continue }
+            try file.store()
+            token?.offset = file.size
+            if let token { onToken(token) }
+        }
+    }
+}

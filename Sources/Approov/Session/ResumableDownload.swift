@@ -1,0 +1,112 @@
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+
+/// The rules of a download that can be resumed (RFC 9110, section 14).
+enum ResumableDownload {
+    /// What a response to a request for the rest means.
+    enum Answer: Equatable {
+        /// The rest.
+        case rest
+        /// The whole content, or something of another version: the file begins again.
+        case whole
+        /// The rest of something else: it must not be appended.
+        case foreign
+        /// There is no rest.
+        case noRest
+        /// Not the content, such as an error.
+        case other
+    }
+
+    /// Checks a request, and asks for the rest.
+    ///
+    /// - Parameters:
+    ///   - request: The caller's request.
+    ///   - token: The download to resume; nil to begin.
+    /// - Returns: The request to send.
+    /// - Throws: ``ApproovError`` with code `badRequest` when the request cannot be resumed, or does not fit the token.
+    static func prepare(_ request: URLRequest, resuming token: ResumeToken?) throws -> URLRequest {
+        guard try request.method == .get, request.httpBody == nil, request.httpBodyStream == nil else {
+            throw ApproovError(.badRequest, "only a GET request without a body can be resumed")
+        }
+        for name in ["Range", "If-Range"] where request.value(forHTTPHeaderField: name) != nil {
+            throw ApproovError(.badRequest, "a download that can be resumed sets \(name) itself: remove it from the request")
+        }
+        var request = request
+        // A range counts the bytes as sent, so they must not be packed.
+        request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        guard let token else { return request }
+        guard token.url == request.url else {
+            throw ApproovError(.badRequest, "the token of the download to resume is for another URL than the request")
+        }
+        guard isStrong(token.etag), token.offset >= 0, token.offset <= token.total ?? .max else {
+            throw ApproovError(.badRequest, "the token of the download to resume is damaged: download again without it")
+        }
+        guard token.offset > 0 else { return request }
+        request.setValue("bytes=\(token.offset)-", forHTTPHeaderField: "Range")
+        request.setValue(token.etag, forHTTPHeaderField: "If-Range")
+        return request
+    }
+
+    /// Judges a response.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - token: The token whose rest was requested; nil if the whole content was.
+    /// - Returns: What it means.
+    static func answer(_ response: TransportResponse, to token: ResumeToken?) -> Answer {
+        switch response.status {
+        case 200: return .whole
+        case 206:
+            guard let token, token.offset > 0, let range = range(response), range.start == token.offset,
+                token.total == nil || range.total == nil || range.total == token.total,
+                response.headerFields[values: .eTag] == [token.etag], response.url.origin == token.origin,
+                !response.headerFields.contains(.contentEncoding)
+            else { return .foreign }
+            return .rest
+        case 416: return token == nil ? .other : .noRest
+        default: return .other
+        }
+    }
+
+    /// Makes the token of a download whose content begins.
+    ///
+    /// - Parameters:
+    ///   - request: The caller's request.
+    ///   - response: A response with the whole content.
+    ///   - file: The file.
+    /// - Returns: The token; nil if the server does not give what a later request needs.
+    static func token(for request: URLRequest, _ response: TransportResponse, file: URL) -> ResumeToken? {
+        let etags = response.headerFields[values: .eTag]
+        guard let url = request.url, etags.count == 1, isStrong(etags[0]), !response.headerFields.contains(.contentEncoding),
+            response.headerFields[.acceptRanges]?.lowercased() != "none"
+        else { return nil }
+        let total = response.headerFields[.contentLength].flatMap { Int($0) }
+        return ResumeToken(url: url, etag: etags[0], offset: 0, total: total, file: file, origin: response.url.origin)
+    }
+
+    /// Whether the text is an entity-tag that is not weak: a weak one promises equal meaning, not equal bytes.
+    static func isStrong(_ etag: String) -> Bool {
+        let bytes = Array(etag.utf8)
+        guard (2...1_024).contains(bytes.count), bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return false }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) }
+    }
+
+    /// Reads Content-Range (RFC 9110, section 14.4) of one range that reaches to the end.
+    private static func range(_ response: TransportResponse) -> (start: Int, total: Int?)? {
+        let values = response.headerFields[values: .contentRange]
+        guard values.count == 1, values[0].lowercased().hasPrefix("bytes ") else { return nil }
+        let parts = values[0].dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let start = number(ends[0]), let last = number(ends[1]), start <= last else { return nil }
+        if parts[1] == "*" { return (start, nil) }
+        guard let total = number(parts[1]), last == total - 1 else { return nil }
+        return (start, total)
+    }
+
+    private static func number(_ text: Substring) -> Int? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+    }
+}

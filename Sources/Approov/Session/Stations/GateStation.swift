@@ -1,0 +1,44 @@
+/// Station 0: waits while the app holds the session's requests.
+struct GateStation: Sendable {
+    /// The maximum number of times that a request is prepared again because the gate closed meanwhile.
+    private static let maximumAttempts = 100
+
+    /// The gate; nil for a session without one.
+    let gate: RequestGate?
+
+    /// Lets a request pass, and tells the gate when it is under way.
+    ///
+    /// - Parameters:
+    ///   - gate: The gate.
+    ///   - deadline: The end of the time for the request.
+    ///   - isStreamed: Whether the request ends with the head of its response.
+    ///   - send: Takes the request through the other stations; with the ticket to use, nil if the gate does not count the request.
+    /// - Returns: The request as sent, with its response.
+    /// - Throws: Errors of the gate and of `send`.
+    func pass(
+        _ gate: RequestGate, by deadline: RequestDeadline, isStreamed: Bool, _ send: (GateTicket?) async throws -> SentRequest
+    ) async throws -> SentRequest {
+        for _ in 0..<Self.maximumAttempts {
+            // The barrier's own requests must not wait for the barrier.
+            if gate.isHolder { return try await send(nil) }
+            try await gate.enter(by: deadline)
+            let ticket = GateTicket(gate)
+            do {
+                var sent = try await send(ticket)
+                if isStreamed { ticket.end() } else { sent.ticket = ticket }
+                return sent
+            } catch is GateTicket.GateClosed {
+                continue
+            } catch {
+                ticket.end()
+                throw error
+            }
+        }
+        throw ApproovError(.networkingError, "the gate closed again and again while the request was prepared; try again")
+    }
+}
+
+/// An error that ends a request at once: no interceptor is asked whether to send it again.
+struct FinalError: Error {
+    let cause: any Error
+}

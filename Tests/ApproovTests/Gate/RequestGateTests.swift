@@ -1,0 +1,347 @@
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import Testing
+
+@testable import Approov
+
+@Suite struct RequestGateTests {
+    /// A world with a gate on the same clock.
+    private struct Gated {
+        let world: World
+        let gate: RequestGate
+
+        init(maximumWaiting: Int = 1_000) throws {
+            world = try World()
+            gate = RequestGate(maximumWaiting: maximumWaiting, clock: world.clock)
+        }
+
+        func session(interceptors: [any RequestInterceptor] = [], total: TimeInterval = 3_600) throws -> ApproovSession {
+            var configuration = ApproovSessionConfiguration()
+            configuration.gate = gate
+            configuration.interceptors = interceptors
+            let wrapping = URLSessionConfiguration.ephemeral
+            wrapping.timeoutIntervalForResource = total
+            return try ApproovSession(
+                wrapping: URLSession(configuration: wrapping), service: world.service,
+                trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
+        }
+
+        var paths: [String] { world.apiRequests.map(\.url.target) }
+    }
+
+    /// What an interceptor does.
+    private struct Hook: RequestInterceptor {
+        var onAdapt: @Sendable (URLRequest) async throws -> Void = { _ in }
+        var onRetry: @Sendable (RequestOutcome) async -> RetryDecision = { _ in .doNotRetry }
+
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            try await onAdapt(request)
+            return request
+        }
+
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision { await onRetry(outcome) }
+    }
+
+    private func get(_ path: String, _ session: ApproovSession) async throws -> String {
+        String(decoding: try await session.data(for: URLRequest("https://api.test\(path)")).0, as: UTF8.self)
+    }
+
+    @Test("A paused gate holds requests before anything is sent for them, and lets them pass when it is resumed")
+    func pause() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        gated.gate.pause()
+        async let first = get("/1", session)
+        async let second = get("/2", session)
+        #expect(await eventually { gated.gate.waitingCount == 2 })
+        #expect(gated.world.transport.requests.isEmpty)
+        gated.gate.resume()
+        #expect(try await [first, second] == ["/1", "/2"])
+        #expect(gated.gate.waitingCount == 0 && gated.gate.outgoingCount == 0)
+    }
+
+    @Test("A gate that is never resumed opens at the end of its pause")
+    func neverResumed() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        gated.gate.pause(for: .seconds(30))
+        async let answer = get("/1", session)
+        // The pause and the request's deadline sleep.
+        #expect(await eventually { gated.gate.waitingCount == 1 && gated.world.clock.sleeperCount >= 2 })
+        gated.world.clock.advance(by: .seconds(30))
+        #expect(try await answer == "/1")
+    }
+
+    @Test("Waiting counts against the total timeout, and a cancelled request leaves the queue at once")
+    func leaving() async throws {
+        let gated = try Gated()
+        let session = try gated.session(total: 10)
+        gated.gate.pause(for: .seconds(3_600))
+        let late = Task { try await get("/late", session) }
+        #expect(await eventually { gated.gate.waitingCount == 1 && gated.world.clock.sleeperCount >= 2 })
+        gated.world.clock.advance(by: .seconds(10))
+        await #expect(throws: ApproovError(.timedOut, "")) { try await late.value }
+        #expect(gated.gate.waitingCount == 0)
+
+        let cancelled = Task { try await get("/cancelled", session) }
+        #expect(await eventually { gated.gate.waitingCount == 1 })
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(gated.gate.waitingCount == 0)
+        #expect(gated.world.transport.requests.isEmpty)
+    }
+
+    @Test("A request that finds the queue full is refused, and may be sent again")
+    func full() async throws {
+        let gated = try Gated(maximumWaiting: 2)
+        let session = try gated.session()
+        gated.gate.pause()
+        async let first = get("/1", session)
+        async let second = get("/2", session)
+        #expect(await eventually { gated.gate.waitingCount == 2 })
+        let error = await #expect(throws: ApproovError.self) { try await get("/3", session) }
+        #expect(error?.code == .queueFull)
+        #expect(error?.isRetryable == true)
+        gated.gate.resume()
+        _ = try await (first, second)
+    }
+
+    @Test("Emptying the gate makes waiting requests fail with the app's error, and no retrier is asked")
+    func empty() async throws {
+        struct LoggedOut: Error {}
+        let gated = try Gated()
+        let session = try gated.session(interceptors: [Hook(onRetry: { _ in .retry })])
+        for (thrown, code) in [
+            (nil, .queueEmptied), (LoggedOut(), .queueEmptied), (ApproovError(.permanentError, "logged out"), .permanentError),
+        ] as [((any Error)?, ApproovError.Code)] {
+            gated.gate.pause()
+            let request = Task { try await get("/1", session) }
+            #expect(await eventually { gated.gate.waitingCount == 1 })
+            gated.gate.empty(throwing: thrown)
+            let error = await #expect(throws: ApproovError.self) { try await request.value }
+            #expect(error?.code == code)
+            #expect((error?.cause is LoggedOut) == (thrown is LoggedOut))
+        }
+        #expect(gated.world.transport.requests.isEmpty)
+    }
+
+    @Test("A barrier waits for what is outgoing and holds what comes, and its own requests pass")
+    func barrier() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        let slow = Gate()
+        gated.world.api.value = { request in
+            if request.url.target == "/slow" { try await slow.wait() }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
+        }
+        async let first = get("/slow", session)
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
+        let refreshed = Shared("")
+        // The work waits for a request over the same gate, even from a task of its own.
+        async let barrier: Void = gated.gate.barrier {
+            let answer = try await Task { try await get("/refresh", session) }.value
+            refreshed.value = answer
+        }
+        #expect(await eventually { gated.gate.isOpen == false })
+        async let next = get("/next", session)
+        #expect(await eventually { gated.gate.waitingCount == 1 })
+        #expect(gated.paths == ["/slow"])
+        slow.open()
+        try await barrier
+        #expect(refreshed.value == "/refresh")
+        #expect(try await [first, next] == ["/slow", "/next"])
+        #expect(gated.paths == ["/slow", "/refresh", "/next"])
+    }
+
+    @Test("A barrier inside a barrier of the same gate is an error, and one of another gate is not")
+    func nested() async throws {
+        let gated = try Gated()
+        let other = RequestGate(clock: gated.world.clock)
+        await #expect(throws: ApproovError(.nestedBarrier, "")) {
+            try await gated.gate.barrier { try await gated.gate.barrier {} }
+        }
+        await #expect(throws: ApproovError(.nestedBarrier, "")) {
+            try await gated.gate.barrier { try await Task { try await gated.gate.barrier {} }.value }
+        }
+        let value = try await gated.gate.barrier { try await other.barrier { 7 } }
+        #expect(value == 7)
+        #expect(gated.gate.isOpen && other.isOpen)
+    }
+
+    @Test("A task that outlives its barrier waits like any other")
+    func outlived() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        let late = Gate()
+        let task = try await gated.gate.barrier {
+            Task {
+                try await late.wait()
+                return try await get("/late", session)
+            }
+        }
+        gated.gate.pause()
+        late.open()
+        #expect(await eventually { gated.gate.waitingCount == 1 })
+        #expect(gated.paths.isEmpty)
+        gated.gate.resume()
+        #expect(try await task.value == "/late")
+    }
+
+    @Test("A barrier gives up when what is outgoing does not end, or when its work takes too long, and the gate opens")
+    func barrierLimits() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        let slow = Gate()
+        gated.world.api.value = { request in
+            try await slow.wait()
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let request = Task { try await get("/slow", session) }
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths.count == 1 })
+        let sleepers = gated.world.clock.sleeperCount
+        let waiting = Task { try await gated.gate.barrier(waiting: .seconds(5)) {} }
+        #expect(await eventually { !gated.gate.isOpen && gated.world.clock.sleeperCount > sleepers })
+        gated.world.clock.advance(by: .seconds(5))
+        await #expect(throws: ApproovError(.timedOut, "")) { try await waiting.value }
+        #expect(gated.gate.isOpen)
+        slow.open()
+        _ = try await request.value
+
+        let never = Gate()
+        let before = gated.world.clock.sleeperCount
+        let working = Task { try await gated.gate.barrier(limit: .seconds(7)) { try await never.wait() } }
+        #expect(await eventually { never.waiterCount == 1 && gated.world.clock.sleeperCount > before })
+        gated.world.clock.advance(by: .seconds(7))
+        await #expect(throws: ApproovError(.timedOut, "")) { try await working.value }
+        #expect(gated.gate.isOpen)
+    }
+
+    @Test("A barrier whose work throws, or whose task is cancelled, opens the gate")
+    func failedBarrier() async throws {
+        struct Broken: Error {}
+        let gated = try Gated()
+        await #expect(throws: Broken.self) { try await gated.gate.barrier { throw Broken() } }
+        #expect(gated.gate.isOpen)
+        let never = Gate()
+        let first = Task { try await gated.gate.barrier { try await never.wait() } }
+        #expect(await eventually { never.waiterCount == 1 })
+        let second = Task { try await gated.gate.barrier {} }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(gated.gate.isOpen)
+    }
+
+    @Test("A streamed response is outgoing until its head, and any other until the end of its body")
+    func streams() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        let (parts, feed) = AsyncStream.makeStream(of: [UInt8].self)
+        gated.world.api.value = { TransportResponse(status: 200, url: $0.url, body: ResponseBody(parts)) }
+        let (bytes, _) = try await session.bytes(for: URLRequest("https://api.test/stream"))
+        #expect(gated.gate.outgoingCount == 0)
+        try await gated.gate.barrier {}
+        async let whole = get("/whole", session)
+        #expect(await eventually { gated.paths.count == 2 })
+        #expect(gated.gate.outgoingCount == 1)
+        feed.yield([0x61])
+        feed.finish()
+        #expect(try await whole == "a")
+        #expect(gated.gate.outgoingCount == 0)
+        _ = bytes
+    }
+
+    @Test("A hundred requests whose interceptor waits for one renewal behind the gate are all answered after one renewal")
+    func renewalInAdapt() async throws {
+        /// Renews once for all.
+        actor Renewal {
+            private var task: Task<Void, any Error>?
+
+            func run(_ work: @escaping @Sendable () async throws -> Void) async throws {
+                let task = task ?? Task { try await work() }
+                self.task = task
+                try await task.value
+            }
+        }
+        let gated = try Gated()
+        let (plain, renewal) = (try gated.session(), Renewal())
+        let session = try gated.session(
+            interceptors: [
+                Hook(onAdapt: { _ in
+                    try await renewal.run { try await gated.gate.barrier { _ = try await get("/renew", plain) } }
+                })
+            ])
+        let answers = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<100 { group.addTask { try await get("/\(number)", session) } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(answers.count == 100)
+        #expect(gated.paths.count == 101)
+        #expect(gated.paths.first == "/renew")
+    }
+
+    @Test("A retrier may renew in a barrier after its request's response")
+    func renewalInRetry() async throws {
+        let gated = try Gated()
+        let plain = try gated.session()
+        let isRenewed = Shared(false)
+        gated.world.api.value = { request in
+            if request.url.target == "/renew" { isRenewed.value = true }
+            return TransportResponse(status: isRenewed.value ? 200 : 401, url: request.url)
+        }
+        let session = try gated.session(
+            interceptors: [
+                Hook(onRetry: { outcome in
+                    guard case .response(let head) = outcome, head.statusCode == 401 else { return .doNotRetry }
+                    do {
+                        try await gated.gate.barrier { _ = try await get("/renew", plain) }
+                    } catch {
+                        return .doNotRetry
+                    }
+                    return .retry
+                })
+            ])
+        let (_, response) = try await session.data(for: URLRequest("https://api.test/1"))
+        #expect(response.statusCode == 200)
+        #expect(gated.paths == ["/1", "/renew", "/1"])
+        #expect(gated.gate.outgoingCount == 0)
+    }
+
+    @Test("A request that is being prepared when a barrier begins waits, and is prepared again")
+    func preparedAgain() async throws {
+        let gated = try Gated()
+        let (adapting, working, count) = (Gate(), Gate(), Shared(0))
+        let session = try gated.session(
+            interceptors: [
+                Hook(onAdapt: { _ in
+                    count.change { $0 += 1 }
+                    try await adapting.wait()
+                })
+            ])
+        async let answer = get("/1", session)
+        #expect(await eventually { adapting.waiterCount == 1 })
+        async let barrier: Void = gated.gate.barrier { try await working.wait() }
+        #expect(await eventually { working.waiterCount == 1 })
+        adapting.open()
+        #expect(await eventually { gated.gate.waitingCount == 1 })
+        #expect(gated.paths.isEmpty)
+        working.open()
+        try await barrier
+        #expect(try await answer == "/1")
+        #expect(count.value == 2)
+        #expect(gated.paths == ["/1"])
+    }
+
+    @Test("A failed request is outgoing no longer")
+    func failure() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        gated.world.api.value = { _ in throw TransportError(.connectionLost, "reset") }
+        await #expect(throws: ApproovError(.networkingError, "")) { try await get("/1", session) }
+        #expect(gated.gate.outgoingCount == 0)
+        try await gated.gate.barrier {}
+    }
+}

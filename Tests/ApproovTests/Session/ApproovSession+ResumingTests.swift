@@ -1,0 +1,346 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import TestTags
+import Testing
+
+@testable import Approov
+
+@Suite(.tags(.sockets, .slow), .timeLimit(.minutes(30))) struct ApproovSessionResumingTests {
+    /// Content that is different everywhere, made block by block.
+    private struct Content: Sendable {
+        static let block = 65_536
+        let size: Int
+        let pattern: [UInt8]
+
+        init(size: Int, seed: UInt64) {
+            self.size = size
+            var state = seed
+            pattern = (0..<Self.block).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return UInt8(truncatingIfNeeded: state >> 33)
+            }
+        }
+
+        /// The bytes from an offset to the end of its block; nil at the end.
+        func bytes(from offset: Int) -> [UInt8]? {
+            guard offset < size else { return nil }
+            let number = offset / Self.block
+            var block = pattern
+            withUnsafeBytes(of: UInt64(number)) { block.replaceSubrange(0..<8, with: $0) }
+            return Array(block[offset % Self.block..<min(Self.block, size - number * Self.block)])
+        }
+
+        /// Whether a file has exactly this content.
+        func isContent(of file: URL) throws -> Bool {
+            let handle = try FileHandle(forReadingFrom: file)
+            defer { try? handle.close() }
+            var offset = 0
+            while let expected = bytes(from: offset) {
+                guard let data = try handle.read(upToCount: expected.count), [UInt8](data) == expected else { return false }
+                offset += expected.count
+            }
+            return try handle.read(upToCount: 1)?.isEmpty ?? true
+        }
+    }
+
+    /// A file server that cuts connections, and what it was asked for.
+    private final class FileServer: Sendable {
+        struct Answers: Sendable {
+            var etag: String? = "\"v1\""
+            var ignoresRange = false
+            /// The offset at which the answer is cut; nil for a whole one.
+            var cut: Int?
+            var starts: [Int] = []
+        }
+
+        let content: Shared<Content>
+        let answers = Shared(Answers())
+
+        init(_ content: Content) { self.content = Shared(content) }
+
+        func respond(to request: TestRequest) -> TestResponse {
+            let (content, answers) = (content.value, answers.value)
+            var fields: HTTPFields = [.acceptRanges: "bytes"]
+            fields[.eTag] = answers.etag
+            var start = 0
+            if let range = request.headerFields[.range], !answers.ignoresRange, request.headerFields[.ifRange] == answers.etag {
+                start = Int(range.dropFirst(6).dropLast()) ?? 0
+            }
+            self.answers.change { $0.starts.append(start) }
+            guard start < content.size else {
+                fields[.contentRange] = "bytes */\(content.size)"
+                return TestResponse(.rangeNotSatisfiable, headerFields: fields)
+            }
+            if start > 0 { fields[.contentRange] = "bytes \(start)-\(content.size - 1)/\(content.size)" }
+            let offset = Shared(start)
+            return TestResponse(start > 0 ? .partialContent : .ok, headerFields: fields, length: content.size - start) { _ in
+                guard var bytes = content.bytes(from: offset.value) else { return nil }
+                if let cut = answers.cut {
+                    guard offset.value < cut else { throw TestServerError("cut") }
+                    bytes = Array(bytes.prefix(cut - offset.value))
+                }
+                offset.change { $0 += bytes.count }
+                return bytes
+            }
+        }
+    }
+
+    /// The size of the large download in bytes; `APPROOV_DOWNLOAD=1073741824` makes it 1 GiB.
+    private static let size = ProcessInfo.processInfo.environment["APPROOV_DOWNLOAD"].flatMap(Int.init) ?? 24 << 20
+
+    private func site(_ files: FileServer, _ versions: TestHTTPServer.Versions = .http1AndHTTP2) async throws -> Site {
+        try await Site.start(versions: versions) { files.respond(to: $0) }
+    }
+
+    @Test(
+        "A download that is cut at random places resumes from where it was, and is right byte for byte",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func cut(versions: TestHTTPServer.Versions) async throws {
+        let files = FileServer(Content(size: Self.size, seed: 1))
+        let site = try await site(files, versions)
+        let session = try site.session()
+        var token: ResumeToken?
+        var offsets = [0]
+        var cuts = 0
+        while cuts < 3 {
+            let begin = token?.offset ?? 0
+            files.answers.change { $0.cut = Int.random(in: begin + 1..<Self.size) }
+            let tokens = Shared<[ResumeToken]>([])
+            let error = await #expect(throws: ApproovError.self) {
+                try await session.download(for: URLRequest(url: site.url("/file")), resuming: token) { token in
+                    tokens.change { $0.append(token) }
+                }
+            }
+            #expect(error?.code == .networkingError)
+            #expect(error?.isRetryable == true)
+            // A connection that breaks before the head is read gives no token, and the earlier one stays valid.
+            guard let last = tokens.value.last else {
+                offsets.append(begin)
+                continue
+            }
+            cuts += 1
+            #expect(last.offset >= begin)
+            #expect(last.total == Self.size)
+            // Through a store, as after a restart of the app.
+            token = try JSONDecoder().decode(ResumeToken.self, from: JSONEncoder().encode(last))
+            offsets.append(last.offset)
+        }
+        files.answers.change { $0.cut = nil }
+        let progress = Shared(0)
+        let (file, head) = try await session.download(
+            for: URLRequest(url: site.url("/file")), resuming: token, onProgress: { told in progress.value = told.completed })
+        #expect(head.statusCode == (offsets.last == 0 ? 200 : 206))
+        #expect(file == token?.file)
+        #expect(progress.value == Self.size)
+        #expect(try files.content.value.isContent(of: file))
+        #expect(files.answers.value.starts == offsets)
+        try FileManager.default.removeItem(at: file)
+        await site.stop()
+    }
+
+    /// Begins a download that is cut in its middle.
+    private func interrupted(_ files: FileServer, _ site: Site, _ session: ApproovSession) async throws -> ResumeToken {
+        let size = files.content.value.size
+        files.answers.change { $0.cut = size / 2 }
+        defer { files.answers.change { $0.cut = nil } }
+        let tokens = Shared<[ResumeToken]>([])
+        // A cut may lose what was under way, so the first half may have to be fetched again.
+        repeat {
+            if let file = tokens.value.last?.file { try? FileManager.default.removeItem(at: file) }
+            _ = try? await session.download(for: URLRequest(url: site.url("/file")), resuming: nil) { token in
+                tokens.change { $0.append(token) }
+            }
+        } while (tokens.value.last?.offset ?? 0) == 0
+        return try #require(tokens.value.last)
+    }
+
+    @Test("A download of something that has changed, or of a server that ignores ranges, begins again")
+    func changed() async throws {
+        for isIgnored in [false, true] {
+            let files = FileServer(Content(size: 1 << 20, seed: 1))
+            let site = try await site(files, .http1)
+            let session = try site.session()
+            let token = try await interrupted(files, site, session)
+            let new = Content(size: 700_000, seed: 2)
+            files.content.value = new
+            files.answers.change {
+                $0.etag = "\"v2\""
+                $0.ignoresRange = isIgnored
+            }
+            let (file, head) = try await session.download(for: URLRequest(url: site.url("/file")), resuming: token)
+            #expect(head.statusCode == 200)
+            #expect(try new.isContent(of: file))
+            try FileManager.default.removeItem(at: file)
+            await site.stop()
+        }
+    }
+
+    @Test("A server that has no rest ends the download, and its file is removed")
+    func noRest() async throws {
+        let files = FileServer(Content(size: 1 << 20, seed: 1))
+        let site = try await site(files, .http1)
+        let session = try site.session()
+        let token = try await interrupted(files, site, session)
+        files.content.value = Content(size: 10, seed: 1)
+        await #expect(throws: ApproovError(.permanentError, "")) {
+            try await session.download(for: URLRequest(url: site.url("/file")), resuming: token)
+        }
+        #expect(!FileManager.default.fileExists(atPath: token.file.path(percentEncoded: false)))
+        await site.stop()
+    }
+
+    @Test("A cancelled download gives a token, and a download without a strong ETag gives none and leaves no file")
+    func tokens() async throws {
+        let files = FileServer(Content(size: 16 << 20, seed: 1))
+        let site = try await site(files, .http1)
+        let session = try site.session()
+        let (tokens, received) = (Shared<[ResumeToken]>([]), Shared(0))
+        let task = Task {
+            try await session.download(for: URLRequest(url: site.url("/file")), resuming: nil) { token in
+                tokens.change { $0.append(token) }
+            } onProgress: { progress in
+                received.value = progress.completed
+                if progress.completed > 1 << 20 { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(tokens.value.map(\.offset) == [0, received.value])
+        let (file, _) = try await session.download(for: URLRequest(url: site.url("/file")), resuming: tokens.value.last)
+        #expect(try files.content.value.isContent(of: file))
+        try FileManager.default.removeItem(at: file)
+
+        for etag in [nil, "W/\"weak\"", "bare"] {
+            tokens.value = []
+            files.answers.change { ($0.etag, $0.cut) = (etag, 1 << 20) }
+            _ = try? await session.download(for: URLRequest(url: site.url("/file")), resuming: nil) { token in
+                tokens.change { $0.append(token) }
+            }
+            #expect(tokens.value.isEmpty)
+        }
+        await site.stop()
+    }
+
+    @Test("The rest is not taken from another server, even with the same ETag")
+    func otherServer() async throws {
+        let world = try World()
+        let target = Shared("https://api.test/target")
+        let (first, second) = ([UInt8](repeating: 1, count: 1_000), [UInt8](repeating: 2, count: 1_000))
+        world.api.value = { request in
+            if request.url.target == "/file" {
+                return TransportResponse(status: 307, headerFields: [.location: target.value], url: request.url)
+            }
+            let bytes = request.url.host.name == "api.test" ? first : second
+            var fields: HTTPFields = [.eTag: "\"same\""]
+            guard let range = request.headerFields[.range], let start = Int(range.dropFirst(6).dropLast()) else {
+                fields[.contentLength] = "1000"
+                let parts = AsyncThrowingStream<[UInt8], any Error> { feed in
+                    feed.yield(Array(bytes.prefix(400)))
+                    if request.url.host.name == "api.test" {
+                        feed.finish(throwing: TransportError(.connectionLost, "cut"))
+                    } else {
+                        feed.yield(Array(bytes.dropFirst(400)))
+                        feed.finish()
+                    }
+                }
+                return TransportResponse(status: 200, headerFields: fields, url: request.url, body: ResponseBody(parts))
+            }
+            fields[.contentRange] = "bytes \(start)-999/1000"
+            return TransportResponse(
+                status: 206, headerFields: fields, url: request.url, body: ResponseBody(bytes: Array(bytes[start...])))
+        }
+        let session = try world.session()
+        let request = URLRequest("https://api.test/file")
+        let tokens = Shared<[ResumeToken]>([])
+        _ = try? await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+        let token = try #require(tokens.value.last)
+        #expect(token.offset == 400)
+        target.value = "https://other.test/target"
+        let (file, head) = try await session.download(for: request, resuming: token)
+        #expect(head.statusCode == 200)
+        #expect([UInt8](try Data(contentsOf: file)) == second)
+        try FileManager.default.removeItem(at: file)
+    }
+
+    @Test("An answer that is an error has its own file, and the token remains valid")
+    func errorAnswer() async throws {
+        let files = FileServer(Content(size: 1 << 20, seed: 1))
+        let isDown = Shared(false)
+        let site = try await Site.start(versions: .http1) { request in
+            isDown.value ? TestResponse(.serviceUnavailable, text: "later") : files.respond(to: request)
+        }
+        let session = try site.session()
+        let token = try await interrupted(files, site, session)
+        isDown.value = true
+        let (other, head) = try await session.download(for: URLRequest(url: site.url("/file")), resuming: token)
+        #expect(head.statusCode == 503)
+        #expect(try Data(contentsOf: other) == Data("later".utf8))
+        try FileManager.default.removeItem(at: other)
+        isDown.value = false
+        let (file, _) = try await session.download(for: URLRequest(url: site.url("/file")), resuming: token)
+        #expect(try files.content.value.isContent(of: file))
+        try FileManager.default.removeItem(at: file)
+        await site.stop()
+    }
+
+    @Test("A request that cannot be resumed is refused before anything is sent")
+    func badRequests() async throws {
+        let world = try World()
+        let session = try world.session()
+        let url = try #require(URL(string: "https://api.test/file"))
+        let file = try DownloadFile().keep()
+        defer { try? FileManager.default.removeItem(at: file) }
+        let token = ResumeToken(url: url, etag: "\"v1\"", offset: 0, total: 10, file: file, origin: "https://api.test:443")
+        var ranged = URLRequest(url: url)
+        ranged.setValue("bytes=1-", forHTTPHeaderField: "range")
+        for request in [URLRequest("https://api.test/file", method: "POST"), URLRequest("https://api.test/file", body: "x"), ranged] {
+            await #expect(throws: ApproovError(.badRequest, "")) { try await session.download(for: request, resuming: token) }
+        }
+        await #expect(throws: ApproovError(.badRequest, "")) {
+            try await session.download(for: URLRequest("https://api.test/other"), resuming: token)
+        }
+        for (etag, offset) in [("W/\"v1\"", 0), ("\"v\"1\"", 0), ("\"v1\"", -1), ("\"v1\"", 11), ("\"a\r\nX: y\"", 0)] {
+            let damaged = ResumeToken(url: url, etag: etag, offset: offset, total: 10, file: file, origin: token.origin)
+            await #expect(throws: ApproovError(.badRequest, "")) {
+                try await session.download(for: URLRequest(url: url), resuming: damaged)
+            }
+        }
+        #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("A token whose file is missing, shorter, another user's file or a link is refused, and the file stays as it is")
+    func badFiles() async throws {
+        let world = try World()
+        let session = try world.session()
+        let url = try #require(URL(string: "https://api.test/file"))
+        let folder = try TemporaryFolder()
+        func file(_ name: String, mode: Int = 0o600) throws -> URL {
+            let file = folder.url.appending(path: name)
+            try Data("private".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path(percentEncoded: false))
+            return file
+        }
+        let good = try file("approov-download-1.tmp")
+        let link = folder.url.appending(path: "approov-download-2.tmp")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: good)
+        let hard = try file("approov-download-3.tmp")
+        try FileManager.default.linkItem(at: hard, to: folder.url.appending(path: "approov-download-4.tmp"))
+        let pipe = folder.url.appending(path: "approov-download-5.tmp")
+        #expect(mkfifo(pipe.path(percentEncoded: false), 0o600) == 0)
+        for (file, offset) in [
+            (try file("authorized_keys"), 3), (try file("approov-download-6.tmp", mode: 0o644), 3), (link, 3), (hard, 3), (pipe, 0),
+            (good, 8), (folder.url.appending(path: "approov-download-7.tmp"), 0), (folder.url, 0), (url, 0),
+        ] {
+            let token = ResumeToken(url: url, etag: "\"v1\"", offset: offset, total: nil, file: file, origin: "https://api.test:443")
+            await #expect(throws: ApproovError(.bodyFailed, "")) {
+                try await session.download(for: URLRequest(url: url), resuming: token)
+            }
+        }
+        #expect(world.transport.requests.isEmpty)
+        #expect(try Data(contentsOf: good) == Data("private".utf8))
+        #expect(try Data(contentsOf: hard) == Data("private".utf8))
+    }
+}

@@ -1,0 +1,148 @@
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import TestTags
+import Testing
+
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ApproovTaskTests {
+    private static let size = 200 * 65_536
+
+    /// Answers /big with many pieces, and others with the size of the request's body.
+    private static func site() async throws -> Site {
+        try await Site.start { request in
+            if request.path == "/big" {
+                return TestResponse(length: size) { index in index < 200 ? [UInt8](repeating: 1, count: 65_536) : nil }
+            }
+            var count = 0
+            for try await part in request.body { count += part.count }
+            return TestResponse(text: "\(count)")
+        }
+    }
+
+    /// Checks that a value stays the same while other requests are answered; the first one's answer says that the task is suspended.
+    private func expectRest(_ session: ApproovSession, _ site: Site, _ value: () -> Int) async throws {
+        _ = try await session.data(from: site.url("/small"))
+        let stopped = value()
+        for _ in 0..<10 { _ = try await session.data(from: site.url("/small")) }
+        #expect(value() == stopped)
+    }
+
+    @Test("A task is suspended until it is resumed, stops when it is suspended again, and completes with all of the response")
+    func download() async throws {
+        let site = try await Self.site()
+        let session = try site.session()
+        let result = Shared<Data?>(nil)
+        let task = session.dataTask(with: site.url("/big")) { data, _, _ in result.value = data }
+        #expect(task.state == .suspended)
+        task.suspend()
+        #expect(task.state == .suspended)
+        task.resume()
+        #expect(task.state == .running)
+        try #require(await eventually { task.downloadProgress.completed >= 1_000_000 })
+        task.suspend()
+        #expect(task.state == .suspended)
+        try await expectRest(session, site) { task.downloadProgress.completed }
+        #expect(result.value == nil)
+        task.resume()
+        #expect(task.state == .running)
+        #expect(await eventually { task.state == .completed })
+        #expect(result.value == Data(repeating: 1, count: Self.size))
+        #expect(task.downloadProgress == TransferProgress(completed: Self.size, total: Self.size))
+        task.suspend()
+        task.resume()
+        task.cancel()
+        #expect(task.state == .completed)
+        await site.stop()
+    }
+
+    @Test("An upload of a stream stops while its task is suspended, and the server gets all of it")
+    func upload() async throws {
+        let site = try await Self.site()
+        let session = try site.session()
+        let left = Shared(200)
+        let parts = AsyncStream<[UInt8]>(unfolding: {
+            left.change { left in
+                left -= 1
+                return left >= 0 ? [UInt8](repeating: 2, count: 65_536) : nil
+            }
+        })
+        let result = Shared<Data?>(nil)
+        let task = session.uploadTask(
+            with: URLRequest(site.url("/in").absoluteString, method: "PUT"), body: .stream(length: Self.size, RequestBodyStream(parts))
+        ) { data, _, _ in result.value = data }
+        task.resume()
+        try #require(await eventually { task.uploadProgress.completed >= 1_000_000 })
+        task.suspend()
+        try await expectRest(session, site) { task.uploadProgress.completed }
+        #expect(task.uploadProgress.completed < Self.size)
+        task.resume()
+        #expect(await eventually { task.state == .completed })
+        #expect(result.value == Data("\(Self.size)".utf8))
+        await site.stop()
+    }
+
+    @Test("A suspended task sends nothing more after a redirect, and can be cancelled")
+    func redirect() async throws {
+        let world = try World()
+        let redirecting = Gate()
+        world.api.value = { request in
+            guard request.url.target == "/from" else { return TransportResponse(status: 200, url: request.url) }
+            try await redirecting.wait()
+            return TransportResponse(status: 302, headerFields: [.location: "/to"], url: request.url)
+        }
+        let session = try world.session()
+        let ended = Shared<[(any Error)?]>([])
+        let task = session.dataTask(with: URLRequest("https://api.test/from")) { _, _, error in ended.change { $0.append(error) } }
+        task.resume()
+        #expect(await eventually { redirecting.waiterCount == 1 })
+        task.suspend()
+        redirecting.open()
+        // The wait until the task is resumed has a deadline.
+        #expect(await eventually { world.clock.sleeperCount >= 1 })
+        #expect(world.apiRequests.map(\.url.target) == ["/from"])
+        task.cancel()
+        #expect(await eventually { task.state == .completed })
+        #expect(ended.value.count == 1 && ended.value[0] is CancellationError)
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("Tasks of a session have different numbers")
+    func identifiers() throws {
+        let session = try World().session()
+        let tasks = (0..<100).map { _ in session.dataTask(with: URLRequest("https://api.test/")) { _, _, _ in } }
+        #expect(Set(tasks.map(\.taskIdentifier)).count == 100)
+    }
+
+    @Test("The progress of a task can be read as a sequence, which ends with the task")
+    func progress() async throws {
+        let site = try await Self.site()
+        let session = try site.session()
+        let task = session.dataTask(with: site.url("/big")) { _, _, _ in }
+        let stream = task.progress
+        task.resume()
+        var last = -1
+        for await progress in stream {
+            #expect(progress.download.completed >= last)
+            last = progress.download.completed
+        }
+        #expect(last == Self.size)
+        #expect(task.state == .completed)
+        var late: [TaskProgress] = []
+        for await progress in task.progress { late.append(progress) }
+        #expect(late.map(\.download.completed) == [Self.size])
+        await site.stop()
+    }
+
+    @Test("A request for data reports the progress of its download")
+    func dataProgress() async throws {
+        let site = try await Self.site()
+        let told = Shared<[TransferProgress]>([])
+        let (data, _) = try await site.session().data(from: site.url("/big")) { progress in told.change { $0.append(progress) } }
+        #expect(data.count == Self.size)
+        #expect(told.value.last == TransferProgress(completed: Self.size, total: Self.size))
+        await site.stop()
+    }
+}
