@@ -39,17 +39,13 @@ extension ApproovSession {
             try file.write([UInt8](data))
             return (file.keep(), head)
         }
-        let observation = observed(request, RequestObservation(onDownload: onProgress, isStreamed: true))
+        let observation = observed(request, observation)
         do {
             let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
             var file = try DownloadFile()
-            var received = 0
-            for try await part in sent.response.body {
-                try file.write(part)
-                received += part.count
-            }
-            observation.call?.finish(received: received)
+            for try await part in sent.response.body { try file.write(part) }
+            observation.call?.finish(received: file.size)
             return (file.keep(), head)
         } catch {
             let error = error.asApproovError(isRepeatable: request.isIdempotent)
