@@ -14,4 +14,24 @@ public struct RequestExchange: Sendable {
     public let ownRetries: Int
     /// Whether a redirect led the attempt away from the origin (scheme, host and port) of the caller's request.
     public let hasLeftOrigin: Bool
+
+    /// Describes an attempt; the session makes these, and tests of interceptors do.
+    ///
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - sent: The request as the interceptors left it; nil if no response arrived.
+    ///   - outcome: The response or the failure.
+    ///   - attempt: The number of times the request has been sent, starting with 1.
+    ///   - ownRetries: How often this interceptor has had the request sent again.
+    ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
+    public init(
+        request: URLRequest, sent: URLRequest?, outcome: RequestOutcome, attempt: Int = 1, ownRetries: Int = 0, hasLeftOrigin: Bool = false
+    ) {
+        self.request = request
+        self.sent = sent
+        self.outcome = outcome
+        self.attempt = attempt
+        self.ownRetries = ownRetries
+        self.hasLeftOrigin = hasLeftOrigin
+    }
 }

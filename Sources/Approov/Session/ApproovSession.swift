@@ -38,6 +38,9 @@ import HTTPClient
 /// only those that describe the content asked for or sent go along: Accept and its variants, User-Agent, Cache-Control, Range, the
 /// conditions (If-…) and Content-…. All other headers stay behind, such as Authorization, Cookie, X-Api-Key and headers with unknown names,
 /// and so do the headers that tokens are bound to. An interceptor sees the new URL and can add the headers for it.
+///
+/// **Users:** a session with a ``ApproovSessionConfiguration/credential`` adds the user's header to requests to the hosts that you name. When
+/// the user changes, its calls in flight throw a `CancellationError`, although their tasks are not cancelled. See ``wipe(_:)``.
 public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession

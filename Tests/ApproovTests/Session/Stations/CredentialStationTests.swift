@@ -43,22 +43,32 @@ func session(
         }
     }
 
-    @Test("A host that is not named gets no credential, and neither does one that a redirect leads to, nor a named one after that")
-    func otherHosts() async throws {
+    @Test(
+        "A host that is not named gets no credential, and neither does one that a redirect leads to, nor a named one after that",
+        arguments: ["Authorization", "X-Auth-Token", "User-Agent"])
+    func otherHosts(header: String) async throws {
         let world = try world()
         world.api.value = { request in
-            let next = ["/out": "https://other.test/back", "/back": "https://api.test/end", "/port": "https://api.test:444/end"][
-                request.url.target]
-            return TransportResponse(
-                status: next == nil ? 200 : 307, headerFields: next.map { [.location: $0] } ?? [:], url: request.url)
+            let locations = [
+                "/out": "https://other.test/back", "/back": "https://api.test/end", "/port": "https://api.test:444/end", "/same": "/end",
+            ]
+            let next = locations[request.url.target]
+            return TransportResponse(status: next == nil ? 200 : 307, headerFields: next.map { [.location: $0] } ?? [:], url: request.url)
         }
-        let session = try session(in: world, CredentialHolder("Bearer alice"), bindHeader: nil)
-        for url in ["https://other.test/", "https://api.test.other.test/", "https://api.test/out", "https://api.test/port"] {
-            _ = try await session.data(for: URLRequest(url))
+        let holder = try CredentialHolder("Bearer alice")
+        let session = try session(in: world, holder, bindHeader: nil) {
+            $0.credential = .header(header, holder, for: $0.credential?.hosts ?? [])
         }
-        let carried = world.apiRequests.filter { $0.headerFields.contains(.authorization) }.map(\.url.text)
-        #expect(carried == ["https://api.test/out", "https://api.test/port"])
-        #expect(world.apiRequests.count == 7)
+        for url in ["https://other.test/", "https://api.test.other.test/"] { _ = try await session.data(for: URLRequest(url)) }
+        for url in ["https://api.test/out", "https://api.test/port", "https://api.test/same"] {
+            _ = try await session.data(for: URLRequest(url, [header: "stale"]))
+        }
+        let name = try #require(HTTPField.Name(header))
+        let carried = world.apiRequests.filter { $0.headerFields.contains(name) }
+        #expect(
+            carried.map(\.url.text) == ["https://api.test/out", "https://api.test/port", "https://api.test/same", "https://api.test/end"])
+        #expect(carried.allSatisfy { $0.headerFields[values: name] == ["Bearer alice"] })
+        #expect(world.apiRequests.count == 9)
     }
 
     @Test("Without a user, a request fails before any I/O unless it is exempt, and an exempt one keeps its own header")
