@@ -8,7 +8,7 @@ internal import HTTPClient
 /// ```swift
 /// let staging = try APIEnvironment.named("staging", from: URL(filePath: "approov-environments.json"))
 /// let api = try EnvironmentSession(staging, stateDirectory: ApproovService.defaultStateDirectory())
-/// let (data, response) = try await api.session.data(from: api.environment.baseURL.appending(path: "items"))
+/// let items = try await api.client.get("items", as: [Item].self)
 /// ```
 ///
 /// An environment decides whom the app trusts. Choose it in code: let no environment variable and no argument of a released program choose

@@ -20,6 +20,8 @@ public final class EnvironmentSession: Sendable {
         public let environment: APIEnvironment
         /// The session for its requests.
         public let session: ApproovSession
+        /// The client of the API, below the environment's base URL.
+        public let client: APIClient
         /// The service that attests; nil for an environment without a configuration, and for a local one.
         public let service: ApproovService?
     }
@@ -31,6 +33,7 @@ public final class EnvironmentSession: Sendable {
     private let anchors: TrustAnchors?
     private let logger: Logger
     private let configure: @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+    private let adjust: @Sendable (APIEnvironment, inout APIClient) throws -> Void
     private let makeService: ServiceMaker
     private let state: Mutex<Current>
     /// Held while a session is made, so that of two calls of ``use(_:)`` the later one wins.
@@ -44,26 +47,31 @@ public final class EnvironmentSession: Sendable {
     ///   - logger: Gets each change of the environment, and a warning when certificates are not validated.
     ///   - configure: Changes the settings of a new session, for example to give each environment its own credential. A local
     ///     environment replaces the transport by its recording.
+    ///   - adjust: Changes the settings of a new client, such as its headers and rules.
     /// - Throws: What ``use(_:)`` throws.
     public convenience init(
         _ environment: APIEnvironment, stateDirectory: URL, logger: Logger = Logger(label: "approov.environment"),
-        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void = { _, _ in }
+        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void = { _, _ in },
+        adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in }
     ) throws {
         try self.init(
             environment, stateDirectory: stateDirectory, anchors: nil, logger: logger,
-            makeService: { try ApproovService(configuration: $0, stateDirectory: $1) }, configure: configure)
+            makeService: { try ApproovService(configuration: $0, stateDirectory: $1) }, configure: configure,
+            adjust: adjust)
     }
 
     init(
         _ environment: APIEnvironment, stateDirectory: URL, anchors: TrustAnchors?, logger: Logger, makeService: @escaping ServiceMaker,
-        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void,
+        adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in }
     ) throws {
         self.stateDirectory = stateDirectory
         self.anchors = anchors
         self.logger = logger
         self.configure = configure
+        self.adjust = adjust
         self.makeService = makeService
-        let first = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure)
+        let first = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure, adjust)
         state = Mutex(first)
     }
 
@@ -76,6 +84,9 @@ public final class EnvironmentSession: Sendable {
     /// The session of the environment in use.
     public var session: ApproovSession { current.session }
 
+    /// The client of the environment in use.
+    public var client: APIClient { current.client }
+
     /// Moves to another environment.
     ///
     /// Reads and writes files, so call it from a task that may take a moment. Requests under way end in the old environment.
@@ -85,7 +96,7 @@ public final class EnvironmentSession: Sendable {
     ///   set up. The old environment then stays in use.
     public func use(_ environment: APIEnvironment) throws {
         try change.withLock { _ in
-            let next = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure)
+            let next = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure, adjust)
             // The old session is released outside of the lock.
             let old = state.withLock { state in
                 defer { state = next }
@@ -97,7 +108,8 @@ public final class EnvironmentSession: Sendable {
 
     private static func make(
         _ environment: APIEnvironment, _ stateDirectory: URL, _ anchors: TrustAnchors?, _ logger: Logger, _ makeService: ServiceMaker,
-        _ configure: (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+        _ configure: (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void,
+        _ adjust: (APIEnvironment, inout APIClient) throws -> Void
     ) throws -> Current {
         do {
             var configuration = ApproovSessionConfiguration()
@@ -117,7 +129,9 @@ public final class EnvironmentSession: Sendable {
             }
             let session = try ApproovSession(
                 service: service, trustManager: try trust(of: environment, anchors, logger), configuration: configuration)
-            return Current(environment: environment, session: session, service: service)
+            var client = try APIClient(base: environment.baseURL, session: session)
+            try adjust(environment, &client)
+            return Current(environment: environment, session: session, client: client, service: service)
         } catch {
             throw APIError(.invalidEnvironment, "the environment \(environment.name) cannot be used", cause: error)
         }

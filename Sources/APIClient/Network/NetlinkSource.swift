@@ -11,7 +11,7 @@ final class NetlinkSource: Sendable {
     private static let bufferSize = 64 << 10
 
     private let queue = DispatchQueue(label: "approov.network-monitor")
-    private let descriptor: Int32
+    let descriptor: Int32
     /// Unsafe in name only: a dispatch source may be used from any thread, but its type does not say so.
     nonisolated(unsafe) private let events: any DispatchSourceRead
     private let state = Mutex(NetworkMonitorState())

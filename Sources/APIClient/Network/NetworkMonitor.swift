@@ -59,6 +59,9 @@ public final class NetworkMonitor: Sendable {
     /// Publishes a status; for tests.
     func publish(_ status: NetworkStatus) { listeners.publish(status) }
 
+    /// The descriptor of the socket; nil where the system does not let the monitor listen.
+    var descriptor: Int32? { source?.descriptor }
+
     /// The number of streams that have not ended.
     var listenerCount: Int { listeners.count }
 

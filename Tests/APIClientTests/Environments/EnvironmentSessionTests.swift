@@ -70,6 +70,23 @@ import Testing
         #expect(transport.requests.map { $0.headerFields[.authorization] } == ["user of a", "user of b"])
     }
 
+    @Test("The client calls below the base URL of its environment, with its settings; a copy stays where it was")
+    func client() async throws {
+        let transport = InProcessTransport { request in
+            TransportResponse(
+                status: 200, headerFields: [.contentType: "application/json"], url: request.url,
+                body: ResponseBody(bytes: Array("\"\(request.url.text) \(request.headerFields[.acceptLanguage] ?? "")\"".utf8)))
+        }
+        let api = try EnvironmentSession(
+            environment("a", "https://a.test/v1/"), stateDirectory: folder.url, logger: .silent, configure: { $1.transport = transport },
+            adjust: { $1.headers["Accept-Language"] = $0.name })
+        let first = api.client
+        #expect(try await first.get("items", as: String.self) == "https://a.test/v1/items a")
+        try api.use(environment("b", "https://b.test/v2/"))
+        #expect(try await api.client.get("items", as: String.self) == "https://b.test/v2/items b")
+        #expect(try await first.get("items", as: String.self) == "https://a.test/v1/items a")
+    }
+
     @Test("Each attested environment has a folder of its own, and one that cannot be set up leaves the old one in use")
     func folders() async throws {
         let world = try World()
