@@ -5,6 +5,6 @@ func localized(_ client: APIClient, language: String) throws -> APIClient {
         try rules.configure("**", description: "the user's language") { $0.headers["Accept-Language"] = language }
         try rules.configure("reports/**", description: "slow reports") { $0.timeout = .seconds(300) }
     }
-    client.envelope = ResponseEnvelope()
+    client.timeout = .seconds(20)
     return client
 }
