@@ -9,7 +9,11 @@ extension ApproovSession {
     /// - Returns: The body as a sequence of bytes, and the response's head.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     nonisolated(nonsending) public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
-        try await stream(request, body: nil) { [performer] sent in try performer.head(of: sent) } wrapped: { $0 }
+        try await stream(request, body: nil) { [performer] sent in
+            try performer.head(of: sent)
+        } wrapped: {
+            $0
+        }
     }
 
     /// Performs a request and returns its body as it arrives, unless it is wiped before.
