@@ -76,7 +76,7 @@ struct CustomJWTCommandTests {
         #expect(try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
         #expect(try await approov("registration", "-add", app).exitCode == 0)
         #expect(try await approov("secstrings", "-addKey", "maps-key", "-predefinedValue", "secret-value").exitCode == 0)
-        #expect(try await approov("secret", "-messageSigningKey", "change").exitCode == 0)
+        #expect(try await approov("secret", "-messageSigningKey", "change", "--yes").exitCode == 0)
         #expect(try await approov("keyset", "-add", "ES256", "-kid", "partner", "-use", "custom").exitCode == 0)
         let claims = try CustomClaims(.object(["role": "admin"]), for: "api.example.com")
         let transport = try CurlTransport()

@@ -13,7 +13,8 @@ struct ServeCommandTests {
 
     /// Starts an authority, waits for its URL, runs the body, and stops the authority with SIGTERM.
     private func serving(_ arguments: [String], _ body: (URL) async throws -> Void) async throws -> ChildProcess.Run {
-        try await ServerProcess.run(["serve", "--listen", "127.0.0.1:0"] + arguments) { try await body(try #require(URL(string: $0.url))) }
+        let listen = arguments.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
+        return try await ServerProcess.run(["serve"] + listen + arguments) { try await body(try #require(URL(string: $0.url))) }
     }
 
     @Test("The authority prints its URL when it is ready, serves with a pinned key, and exits 0 on SIGTERM")
