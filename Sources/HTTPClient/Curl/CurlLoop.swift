@@ -200,7 +200,14 @@ final class CurlLoop {
     }
 
     func uploadIsAnswered(of transfer: CurlTransfer) {
-        if transfer.isOverHTTP2 { answeredUploads.append(transfer) }
+        if transfer.mayBeOverHTTP2 { answeredUploads.append(transfer) }
+    }
+
+    /// Notes that libcurl has taken all content of a request.
+    ///
+    /// The response may be complete before its head was read, when another transfer on the connection has received it.
+    func contentIsTaken(of transfer: CurlTransfer) {
+        if transfer.isHeadComplete || pools[transfer.poolNumber]?.activeTransfers ?? 0 > 1 { uploadIsAnswered(of: transfer) }
     }
 
     func uploadIsRefused(of transfer: CurlTransfer) {
@@ -324,9 +331,12 @@ final class CurlLoop {
                         "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
                 continue
             }
+            if transfer.isSilentUpload(now: now) { answeredUploads.append(transfer) }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             index += 1
         }
+        // What checkAnsweredUploads() did not notice in time costs a moment, and not the idle timeout.
+        if !answeredUploads.isEmpty { reap() }
         for pool in pools.values where pool.isSpent(now: now, idleLimit: Self.idlePoolLimit) { close(pool) }
         if !pools.isEmpty { nextSweep = min(nextSweep, now + 5_000_000_000) }
     }
@@ -386,6 +396,11 @@ extension CurlTransfer {
 
     /// How often to check whether the transfer is idle: an eighth of its timeout, at least 5 ms and at most 1 s.
     fileprivate var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
+
+    /// Whether a request with content has waited for its response for a while over HTTP/2, where libcurl may have missed it.
+    fileprivate func isSilentUpload(now: UInt64) -> Bool {
+        upload.hasContent && !isPaused && now - lastActivity >= sweepInterval && mayBeOverHTTP2
+    }
 
     /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.
     fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused || suspendedAt != nil }

@@ -29,6 +29,9 @@ extension CurlTransfer {
         return clibcurl_get_long(easy.pointer, CURLINFO_HTTP_VERSION, &version) == CURLE_OK && version == Int(CURL_HTTP_VERSION_2_0)
     }
 
+    /// Whether the response comes over HTTP/2, as far as its version is known.
+    var mayBeOverHTTP2: Bool { isHeadComplete ? isOverHTTP2 : !easy.isHTTP1Only }
+
     /// The response's Content-Length; -1 when it has none.
     private var declaredBytes: Int64 {
         var declared = Int64(-1)

@@ -80,7 +80,7 @@ extension CurlTransfer {
         switch upload.read(into: buffer) {
         case .bytes(let count):
             if count > 0 { options.onUpload?(TransferProgress(completed: upload.sent, total: upload.length)) }
-            if isHeadComplete, count == 0 || upload.sent == upload.length { loop?.uploadIsAnswered(of: self) }
+            if count == 0 || upload.sent == upload.length { loop?.contentIsTaken(of: self) }
             return count
         case .pause: return Int(CURL_READFUNC_PAUSE)
         case .fail: return Int(CURL_READFUNC_ABORT)
