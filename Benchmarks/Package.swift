@@ -33,6 +33,7 @@ let package = Package(
             name: "Benchmark",
             dependencies: [
                 "AllocationCounter", "CurlLoop", "HandshakeLoop",
+                .product(name: "APIClient", package: "approov-swift"),
                 .product(name: "Approov", package: "approov-swift"),
                 .product(name: "ApproovRelay", package: "approov-swift"),
                 .product(name: "ApproovServer", package: "approov-swift"),

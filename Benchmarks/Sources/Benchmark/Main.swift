@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
+        case transport, client, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
         var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp || self == .oblivious }
@@ -54,6 +54,7 @@ struct Measure: AsyncParsableCommand {
     private func measure(_ group: Group) async throws -> [Figure] {
         switch group {
         case .transport: try await TransportBenchmark(options: options).run()
+        case .client: try await ClientBenchmark(options: options).run()
         case .tokens: try await TokenBenchmark(options: options).run()
         case .signatures: try await SignatureBenchmark(options: options).run()
         case .interceptor: try await InterceptorBenchmark(options: options).run()

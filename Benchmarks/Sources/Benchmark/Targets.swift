@@ -18,6 +18,10 @@ struct Target {
             Target(group: .transport, scenario: "64 at once", name: "HTTPTransport", bound: .times(1.7, of: "AsyncHTTPClient")),
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(1.3, of: "AsyncHTTPClient")),
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(5, of: "URLSession")),
+            // At most 1.3 times what a bare session takes.
+            Target(
+                group: .client, scenario: "64 at once", name: ClientBenchmark.everything,
+                bound: .times(1 / 1.3, of: ClientBenchmark.peer)),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             // At most 1.5 times, and 1.25 times, what the bare operations take.
             Target(

@@ -52,7 +52,7 @@ public struct RequestBuilder: Sendable {
     ///   content cannot be written.
     public func build() throws -> (request: URLRequest, body: RequestBody) {
         var request = URLRequest(url: try target())
-        request.httpMethod = method.rawValue
+        if method != .get { request.httpMethod = method.rawValue }
         if let timeout { request.timeoutInterval = try Self.seconds(timeout) }
         var names: Set<String> = []
         for (name, value) in headers { try Self.add(name, value, to: &request, names: &names) }
@@ -93,6 +93,7 @@ public struct RequestBuilder: Sendable {
         } catch {
             throw APIError(.invalidURL, "the request has a URL that cannot be requested", cause: error)
         }
+        if text == url.absoluteString { return url }
         guard let result = URL(string: text) else { throw APIError(.invalidURL, "the request has a malformed URL") }
         return result
     }

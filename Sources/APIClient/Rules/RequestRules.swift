@@ -1,5 +1,5 @@
 public import Approov
-import ApproovBase
+@_spi(Internals) import ApproovBase
 public import Foundation
 public import FoundationNetworking
 import HTTPClient
@@ -17,7 +17,7 @@ import HTTPClient
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
-public struct RequestRules: RequestInterceptor, ResponseValidating {
+public struct RequestRules: InPlaceInterceptor, ResponseValidating {
     private enum Scope: Sendable {
         case glob(URLGlob)
         case predicate(@Sendable (URL) -> Bool)
@@ -35,6 +35,8 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
     /// The URL that patterns are relative to.
     public let base: URL
     private var rules: [Rule] = []
+    /// For the last URL, whether the pattern of each rule covers it; empty for a URL that cannot be requested.
+    private var covered = LastValue<URL, [Bool]>()
 
     /// Makes an empty list of rules.
     ///
@@ -77,6 +79,7 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
             throw APIError(.invalidURL, "there are \(Self.maximumRules) rules for URLs already; use fewer and wider patterns")
         }
         rules.append(rule)
+        covered = LastValue()
     }
 
     /// Lists the rules that apply to a URL, in their order: their descriptions and patterns, without any value.
@@ -84,12 +87,14 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
     /// - Parameter url: The URL of a request.
     /// - Returns: One line for each rule.
     public func explain(_ url: URL) -> [String] {
-        matching(url).map { rule in
+        var lines: [String] = []
+        forEachRule(matching: url) { rule in
             switch rule.scope {
-            case .glob(let glob): "\(rule.description): \(glob)"
-            case .predicate: "\(rule.description): by a closure"
+            case .glob(let glob): lines.append("\(rule.description): \(glob)")
+            case .predicate: lines.append("\(rule.description): by a closure")
             }
         }
+        return lines
     }
 
     /// The settings for a URL.
@@ -98,18 +103,23 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
     /// - Returns: The settings, after all rules that match.
     public func configuration(for url: URL) -> ScopedConfiguration {
         var configuration = ScopedConfiguration()
-        for rule in matching(url) { rule.change(&configuration) }
+        forEachRule(matching: url) { $0.change(&configuration) }
         return configuration
     }
 
-    private func matching(_ url: URL) -> [Rule] {
-        // A URL that cannot be requested matches no rule: the session refuses it.
-        guard !rules.isEmpty, let canonical = try? TransportURL(url) else { return [] }
-        return rules.filter { rule in
-            switch rule.scope {
-            case .glob(let glob): glob.covers(canonical)
-            case .predicate(let predicate): predicate(url)
+    private func forEachRule(matching url: URL, _ body: (Rule) -> Void) {
+        guard !rules.isEmpty else { return }
+        let covered = covered.value(for: url) { url in
+            // A URL that cannot be requested matches no rule: the session refuses it.
+            guard let canonical = try? TransportURL(url) else { return [] }
+            return rules.map { rule in
+                guard case .glob(let glob) = rule.scope else { return true }
+                return glob.covers(canonical)
             }
+        }
+        for (rule, isCovered) in zip(rules, covered) where isCovered {
+            if case .predicate(let predicate) = rule.scope, !predicate(url) { continue }
+            body(rule)
         }
     }
 
@@ -119,15 +129,19 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
     /// - Returns: The request with them.
     /// - Throws: Nothing.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
-        guard let url = request.url else { return request }
-        let configuration = configuration(for: url)
         var request = request
+        adapt(&request)
+        return request
+    }
+
+    package func adapt(_ request: inout URLRequest) {
+        guard let url = request.url else { return }
+        let configuration = configuration(for: url)
         for (name, value) in configuration.headers where request.value(forHTTPHeaderField: name) == nil {
             request.setValue(value, forHTTPHeaderField: name)
         }
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         if let timeout = configuration.timeout, request.timeoutInterval == 60 { request.timeoutInterval = timeout / .seconds(1) }
-        return request
     }
 
     /// Asks the policy of the rules for the request's URL whether to send it again.

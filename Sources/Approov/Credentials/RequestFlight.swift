@@ -1,4 +1,5 @@
 import CertificatePinning
+import Foundation
 import Synchronization
 
 /// One request of a session that can be wiped: from the caller's call, or the making of its task, to the end of its response.
@@ -13,17 +14,22 @@ import Synchronization
     private let state: Mutex<State>
 
     private struct State {
-        var hosts: [CanonicalHost]
+        /// The URL that the caller asked for.
+        let url: URL?
+        /// The host that the request goes to now.
+        var host: CanonicalHost?
+        /// The hosts that it went to before.
+        var earlierHosts: [CanonicalHost] = []
         /// Cancels the work that is running.
         var cancelWork: (@Sendable () -> Void)?
     }
 
-    init(id: UInt64, generation: Int, host: CanonicalHost?, isWiped: Bool, in flights: RequestFlights) {
+    init(id: UInt64, generation: Int, url: URL?, isWiped: Bool, in flights: RequestFlights) {
         self.id = id
         self.generation = generation
         self.flights = flights
         wiped = Atomic(isWiped)
-        state = Mutex(State(hosts: host.map { [$0] } ?? []))
+        state = Mutex(State(url: url))
     }
 
     deinit { flights.remove(id) }
@@ -40,12 +46,18 @@ import Synchronization
 
     /// Notes that the request goes to a host.
     func visit(_ host: CanonicalHost) {
-        state.withLock { if !$0.hosts.contains(host) { $0.hosts.append(host) } }
+        state.withLock { state in
+            guard state.host != host else { return }
+            if let earlier = state.host, !state.earlierHosts.contains(earlier) { state.earlierHosts.append(earlier) }
+            state.host = host
+        }
     }
 
-    /// Whether the request went to one of the hosts.
+    /// Whether the request went to one of the hosts, or is about to.
     func hasVisited(_ hosts: [HostPattern]) -> Bool {
-        state.withLock { state in state.hosts.contains { host in hosts.contains { $0.matches(host) } } }
+        let (url, host, earlierHosts) = state.withLock { ($0.url, $0.host, $0.earlierHosts) }
+        let asked = (url?.host()).flatMap { try? CanonicalHost($0) }
+        return (earlierHosts + [host, asked].compactMap(\.self)).contains { host in hosts.contains { $0.matches(host) } }
     }
 
     /// Marks the request as wiped; ``cancel()`` must follow, without a lock.
@@ -73,11 +85,9 @@ import Synchronization
         _ work: @escaping @Sendable () async throws -> Value, discard: (Value) -> Void = { _ in }
     ) async throws -> Value {
         try check()
-        let task = state.withLock { state in
-            let task = Task { try await work() }
-            state.cancelWork = { task.cancel() }
-            return task
-        }
+        // Begins on the caller's thread, which saves a change of threads.
+        let task = Task.immediate { try await work() }
+        state.withLock { $0.cancelWork = { task.cancel() } }
         // Wiped before the work could be found: cancel() had nothing to cancel.
         if isWiped { task.cancel() }
         let result = await withTaskCancellationHandler {

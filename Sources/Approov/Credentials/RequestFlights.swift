@@ -35,13 +35,12 @@ final class RequestFlights: Sendable {
 
     /// Begins a request, which belongs to the user of this moment.
     func begin(_ request: URLRequest) -> RequestFlight {
-        let host = (request.url?.host()).flatMap { try? CanonicalHost($0) }
         let generation = credential?.holder.generation ?? 0
         return state.withLock { state in
             state.lastID += 1
             // A change of the user that is under way wipes requests of the user before, also those that begin meanwhile.
             let flight = RequestFlight(
-                id: state.lastID, generation: generation, host: host, isWiped: generation < state.oldestGeneration, in: self)
+                id: state.lastID, generation: generation, url: request.url, isWiped: generation < state.oldestGeneration, in: self)
             state.flights[state.lastID] = Weak(flight: flight)
             return flight
         }

@@ -12,6 +12,8 @@ final class CallObservation: Sendable {
     let masks: PathMasks
     let metrics: ClientCounters?
     let tracing: CallTracing?
+    /// Whether anyone needs more of a request than its ``CallTarget``.
+    let describesRequests: Bool
     let time: any TimeSource
     private let calls = Atomic<UInt64>(0)
 
@@ -33,6 +35,7 @@ final class CallObservation: Sendable {
         wantsTimings = configuration.observers.contains { $0.wantsTimings }
         metrics = configuration.metrics.map { ClientCounters($0) }
         tracing = configuration.tracer.map { CallTracing(tracer: $0, reserved: reserved) }
+        describesRequests = !queues.isEmpty || tracing != nil
         self.time = time
     }
 
@@ -40,6 +43,14 @@ final class CallObservation: Sendable {
     func begin(_ request: URLRequest) -> ObservedCall {
         ObservedCall(self, number: calls.add(1, ordering: .relaxed).newValue, method: MethodLabel.of(request.httpMethod))
     }
+}
+
+/// What metrics need to know of a request.
+struct CallTarget: Sendable {
+    /// The canonical name.
+    var host: String
+    var isAttested: Bool
+    var isOblivious: Bool
 }
 
 /// The methods that labels of metrics and spans name; a label must not have a value for each spelling that an app sends.

@@ -9,74 +9,71 @@ final class ClientCounters: Sendable {
         var host: String
         var isAttested: Bool
         var isOblivious: Bool
-        /// The class of a status, or the code of a failure; nil for a timer.
-        var result: String?
+        /// The class of a status, or the code of a failure.
+        var result: String
 
-        func dimensions(_ name: String) -> [(String, String)] {
-            var all = [
+        /// Those of a counter without the result, which are those of a timer.
+        var dimensions: [(String, String)] {
+            [
                 ("method", method), ("host", host), ("attested", isAttested ? "true" : "false"),
                 ("oblivious", isOblivious ? "true" : "false"),
             ]
-            if let result { all.append((name, result)) }
-            return all
         }
     }
 
-    private struct Made {
-        var calls: [Labels: Counter] = [:]
-        var failures: [Labels: Counter] = [:]
-        var durations: [Labels: Timer] = [:]
+    /// What one kind of call counts: itself and its duration.
+    private struct Meters {
+        let counter: Counter
+        let timer: Timer
+
+        func count(_ duration: Duration) {
+            counter.increment()
+            timer.recordNanoseconds(Int64(min(duration / .nanoseconds(1), 9e18)))
+        }
     }
 
     private let setting: ClientMetrics
-    private let made = Mutex(Made())
+    private let calls = Mutex<[Labels: Meters]>([:])
+    private let failures = Mutex<[Labels: Meters]>([:])
 
     init(_ setting: ClientMetrics) {
         self.setting = setting
     }
 
     /// Counts a call that got a response.
-    func finished(method: String, request: RequestSummary, status: Int, duration: Duration) {
-        var labels = labels(method, request)
-        time(duration, labels)
-        labels.result = (100...599).contains(status) ? "\(status / 100)xx" : "other"
-        made.withLock { [setting] made in
-            Self.counter("approov_client_calls", "status", labels, in: &made.calls, setting)
-        }.increment()
+    func finished(method: String, target: CallTarget, status: Int, duration: Duration) {
+        let result =
+            switch status {
+            case 200..<300: "2xx"
+            case 100...599: "\(status / 100)xx"
+            default: "other"
+            }
+        let labels = labels(method, target, result)
+        calls.withLock { meters("approov_client_calls", "status", labels, in: &$0) }.count(duration)
     }
 
-    /// Counts a call that failed.
-    func failed(method: String, request: RequestSummary?, code: ApproovError.Code?, duration: Duration) {
-        var labels = labels(method, request)
-        time(duration, labels)
-        labels.result = FailureLabel.of(code)
-        made.withLock { [setting] made in
-            Self.counter("approov_client_failures", "code", labels, in: &made.failures, setting)
-        }.increment()
+    /// Counts a call that failed; `target` is nil if nothing was sent.
+    func failed(method: String, target: CallTarget?, code: ApproovError.Code?, duration: Duration) {
+        let labels = labels(method, target, FailureLabel.of(code))
+        failures.withLock { meters("approov_client_failures", "code", labels, in: &$0) }.count(duration)
     }
 
-    private func labels(_ method: String, _ request: RequestSummary?) -> Labels {
-        let host = request.map { setting.hosts.contains($0.host) ? $0.host : "other" } ?? "none"
-        return Labels(method: method, host: host, isAttested: request?.isAttested ?? false, isOblivious: request?.isOblivious ?? false)
+    private func labels(_ method: String, _ target: CallTarget?, _ result: String) -> Labels {
+        let host = target.map { setting.hosts.contains($0.host) ? $0.host : "other" } ?? "none"
+        return Labels(
+            method: method, host: host, isAttested: target?.isAttested ?? false, isOblivious: target?.isOblivious ?? false, result: result)
     }
 
-    private func time(_ duration: Duration, _ labels: Labels) {
-        let timer = made.withLock { [setting] made in
-            if let timer = made.durations[labels] { return timer }
-            let timer = Timer(label: "approov_client_duration", dimensions: labels.dimensions(""), factory: setting.factory)
-            made.durations[labels] = timer
-            return timer
-        }
-        timer.recordNanoseconds(Int64(min(duration / .nanoseconds(1), 9e18)))
-    }
-
-    private static func counter(
-        _ label: String, _ name: String, _ labels: Labels, in counters: inout [Labels: Counter], _ setting: ClientMetrics
-    ) -> Counter {
-        if let counter = counters[labels] { return counter }
-        let counter = Counter(label: label, dimensions: labels.dimensions(name), factory: setting.factory)
-        counters[labels] = counter
-        return counter
+    /// Returns the meters for some labels, and makes them when they are first needed.
+    ///
+    /// The timer has no label for the result: those with equal labels are one timer to the factory.
+    private func meters(_ label: String, _ name: String, _ labels: Labels, in made: inout [Labels: Meters]) -> Meters {
+        if let meters = made[labels] { return meters }
+        let meters = Meters(
+            counter: Counter(label: label, dimensions: labels.dimensions + [(name, labels.result)], factory: setting.factory),
+            timer: Timer(label: "approov_client_duration", dimensions: labels.dimensions, factory: setting.factory))
+        made[labels] = meters
+        return meters
     }
 }
 

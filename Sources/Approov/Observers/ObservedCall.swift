@@ -1,4 +1,5 @@
 import ApproovBase
+import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
@@ -12,6 +13,9 @@ final class ObservedCall: Sendable {
         /// The number of requests that were sent.
         var sent = 0
         var sentAt: Duration = .zero
+        var target: CallTarget?
+        var status: Int?
+        /// What observers and the tracer get; nil without them.
         var request: RequestSummary?
         var response: ResponseSummary?
         var timings: TransferTimings?
@@ -52,18 +56,24 @@ final class ObservedCall: Sendable {
 
     /// The session hands the request to its transport.
     func willSend(_ request: TransportRequest, isAttested: Bool, isOblivious: Bool) {
-        let (attempt, redirect) = state.withLock { ($0.attempt, $0.redirect) }
-        var summary = RequestSummary(
-            request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
-            isOblivious: isOblivious)
+        let now = observation.time.uptime
+        var (attempt, redirect) = (0, 0)
         let isFirst = state.withLock { state in
-            state.request = summary
+            (attempt, redirect) = (state.attempt, state.redirect)
+            state.target = CallTarget(host: request.url.host.name, isAttested: isAttested, isOblivious: isOblivious)
+            state.request = nil
             state.response = nil
+            state.status = nil
             state.timings = nil
-            state.sentAt = observation.time.uptime
+            state.sentAt = now
             state.sent += 1
             return state.sent == 1
         }
+        guard observation.describesRequests else { return }
+        var summary = RequestSummary(
+            request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
+            isOblivious: isOblivious)
+        state.withLock { $0.request = summary }
         if isFirst { span?.describe(summary) }
         for queue in observation.queues {
             summary.shownHeaders = queue.shown.values(of: request.headerFields)
@@ -74,12 +84,15 @@ final class ObservedCall: Sendable {
     /// The head of the response has arrived.
     func didReceive(_ response: TransportResponse) {
         let now = observation.time.uptime
+        guard observation.describesRequests else { return state.withLock { $0.status = response.status } }
+        let names = RequestSummary.names(of: response.headerFields)
+        let size = response.headerFields[.contentLength].flatMap { Int($0) }
         var summary = state.withLock { state in
             let summary = ResponseSummary(
                 call: number, attempt: state.attempt, redirect: state.redirect, status: response.status, version: response.version,
-                headerNames: RequestSummary.names(of: response.headerFields),
-                bodySize: response.headerFields[.contentLength].flatMap { Int($0) }, duration: now - state.sentAt)
+                headerNames: names, bodySize: size, duration: now - state.sentAt)
             state.response = summary
+            state.status = response.status
             return summary
         }
         for queue in observation.queues {
@@ -98,9 +111,10 @@ final class ObservedCall: Sendable {
     ///
     /// - Parameter received: The size of the body.
     func finish(received: Int) {
-        guard let state = end(), let request = state.request, let response = state.response else { return }
+        guard let state = end(), let target = state.target, let status = state.status else { return }
         let duration = observation.time.uptime - start
-        observation.metrics?.finished(method: method, request: request, status: response.status, duration: duration)
+        observation.metrics?.finished(method: method, target: target, status: status, duration: duration)
+        guard let request = state.request, let response = state.response else { return }
         span?.end(status: response.status, version: response.version, resent: state.sent - 1)
         guard !observation.queues.isEmpty else { return }
         let metrics = CallMetrics(
@@ -113,8 +127,8 @@ final class ObservedCall: Sendable {
     func fail(_ error: any Error) {
         guard let state = end() else { return }
         let code = Self.code(of: error)
-        observation.metrics?.failed(method: method, request: state.request, code: code, duration: observation.time.uptime - start)
-        span?.end(failure: code, status: state.response?.status, resent: max(0, state.sent - 1))
+        observation.metrics?.failed(method: method, target: state.target, code: code, duration: observation.time.uptime - start)
+        span?.end(failure: code, status: state.status, resent: max(0, state.sent - 1))
         report(error, state, willRetry: false)
     }
 

@@ -1,8 +1,12 @@
 import Dispatch
+import Foundation
 import Synchronization
 
 /// Calls one observer, one event after the other, on a thread that no request needs.
 final class ObserverQueue: Sendable {
+    /// The seconds between the deliveries of a busy session, which brings some hundred events in that time.
+    private static let pause = 0.001
+
     let shown: ShownHeaders
     private let observer: any SessionObserver
     // A dispatch queue, because an observer may block, and the threads of tasks must not.
@@ -20,6 +24,9 @@ final class ObserverQueue: Sendable {
         queue.async { self.deliver() }
     }
 
+    /// Delivers all that waits, and then once each pause, until nothing waits at its end.
+    ///
+    /// Without the pause, each event of a busy session would wake this thread: that costs more than all other work on the event.
     private func deliver() {
         while let batch = state.withLock({ $0.next() }) {
             for event in batch.events {
@@ -31,6 +38,7 @@ final class ObserverQueue: Sendable {
                 }
             }
             if batch.dropped > 0 { observer.didDrop(batch.dropped) }
+            Thread.sleep(forTimeInterval: Self.pause)
         }
     }
 }

@@ -35,6 +35,8 @@ struct PathMasks: Sendable {
     ///
     /// A rule applies to the paths that begin with it. Segments are compared decoded, so that no other spelling evades a rule.
     func masked(_ path: Substring) -> String {
+        // No segment is longer than the path.
+        if rules.isEmpty, path.utf8.count <= Self.longestShown { return String(path) }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let used = segments.indices.filter { !segments[$0].isEmpty }
         let names = rules.isEmpty ? [] : used.map { Self.decoded(segments[$0]) }

@@ -43,7 +43,11 @@ extension HTTPURLResponse {
     /// The type and subtype of Content-Type, in lower case; nil without one.
     var mediaTypeName: String? {
         guard let value = value(forHTTPHeaderField: "Content-Type") else { return nil }
-        let type = value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        return type.isEmpty ? nil : type
+        var type = value.utf8.prefix { $0 != UInt8(ascii: ";") }
+        while let byte = type.first, Self.isSpace(byte) { type.removeFirst() }
+        while let byte = type.last, Self.isSpace(byte) { type.removeLast() }
+        return type.isEmpty ? nil : Substring(type).lowercased()
     }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }

@@ -7,6 +7,8 @@ package enum LoggableText {
     ///   - limit: The most characters.
     /// - Returns: The text for the log; it ends with `...` when it was cut.
     package static func quoted(_ text: String, limit: Int = 100) -> String {
+        // Most texts need no change.
+        if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         var result = ""
         for (count, scalar) in text.unicodeScalars.enumerated() {
             guard count < limit else { return result + "..." }
@@ -21,6 +23,8 @@ package enum LoggableText {
 
     /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
     package static func name(_ name: String) -> String {
+        // Most names need no change.
+        if name.utf8.count <= 80, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return name }
         let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7E).contains($0.value) ? Character($0) : "?" }
         return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
     }

@@ -6,6 +6,13 @@ import HTTPTypes
 /// Station 3: the caller's interceptors, in their order.
 struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
+    /// Those that change a request in its place, at the places that they have among all.
+    private let inPlace: [(any InPlaceInterceptor)?]
+
+    init(interceptors: [any RequestInterceptor]) {
+        self.interceptors = interceptors
+        inPlace = interceptors.map { $0 as? any InPlaceInterceptor }
+    }
 
     /// Whether there are no interceptors, so that the station has nothing to do.
     var isEmpty: Bool { interceptors.isEmpty }
@@ -26,7 +33,11 @@ struct InterceptorStation: Sendable {
             request.allHTTPHeaderFields = headers
         }
         var url = draft.url
-        for interceptor in interceptors {
+        for (interceptor, inPlace) in zip(interceptors, inPlace) {
+            if let interceptor = inPlace {
+                interceptor.adapt(&request)
+                continue
+            }
             let last = request.url
             request = try await adapt(request, by: interceptor)
             if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }

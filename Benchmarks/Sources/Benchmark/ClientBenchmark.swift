@@ -1,0 +1,112 @@
+import APIClient
+import Approov
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+
+/// (m) What APIClient and the stations that an app may switch on cost beside a bare ApproovSession: one small attested GET, as in the
+/// group transport.
+struct ClientBenchmark {
+    static let everything = "APIClient, everything on"
+    static let peer = "ApproovSession"
+
+    let options: Options
+
+    func run() async throws -> [Figure] {
+        guard let server = options.server, let base = URL(string: server + "/") else {
+            throw BenchmarkError("the client group needs --server and --roots; Scripts/benchmark brings both")
+        }
+        let backend = try BackendProcess(options: options)
+        defer { backend.stop() }
+        let app = try ProtectedApp(backend)
+        defer { app.remove() }
+        let request = try ProtectedApp.request(server + "/five")
+        let session = ApproovSessionClient(session: app.session, request: request)
+        var plain = try APIClient(base: base, session: app.session)
+        plain.headers = ["Authorization": ProtectedApp.authorization]
+        let clients: [(String, any LoadClient)] = [
+            (Self.peer, session), ("APIClient", try ResourceClient(plain)),
+            (Self.everything, try ResourceClient(Self.withRules(APIClient(base: base, session: Station.session(Station.allCases, app))))),
+        ]
+        var figures: [Figure] = []
+        for atOnce in [1, 16, 64] {
+            figures += try await compare(clients, "\(atOnce) at once", atOnce: atOnce)
+        }
+        let bare = URLRequest(url: base.appending(path: "five"))
+        let stations = try Station.allCases.map { station in
+            let session = try Station.session([station], app)
+            return (
+                station.rawValue, ApproovSessionClient(session: session, request: station == .credential ? bare : request) as any LoadClient
+            )
+        }
+        let rules = ("rules of APIClient", try ResourceClient(Self.withRules(plain)) as any LoadClient)
+        figures += try await compare([clients[0]] + stations + [rules], "one station on, 64 at once", atOnce: 64)
+        return figures
+    }
+
+    private func compare(_ clients: [(name: String, client: any LoadClient)], _ scenario: String, atOnce: Int) async throws -> [Figure] {
+        let seconds = options.seconds
+        return try await Comparison(group: "client", scenario: scenario, unit: .perSecond, peers: [Self.peer]).run(
+            clients.map { name, client in Subject(name) { try await client.rate(atOnce: atOnce, seconds: seconds) } }, options: options)
+    }
+
+    /// Two rules that match the request, and one that does not.
+    private static func withRules(_ client: APIClient) throws -> APIClient {
+        try client.configured { rules in
+            try rules.configure("**", description: "every resource") { $0.headers["X-Client"] = "benchmark" }
+            try rules.configure("f*", description: "some resources") { $0.timeout = .seconds(30) }
+            try rules.configure("reports/**", description: "other resources") { $0.timeout = .seconds(300) }
+        }
+    }
+}
+
+/// A station that an app may switch on.
+private enum Station: String, CaseIterable {
+    case credential
+    case gate
+    case allowList = "allow-list"
+    case perRequestHeaders = "per-request headers"
+    case retryPolicy = "retry policy"
+    case validators = "three validators"
+    case observer
+    case metrics
+
+    /// A session that attests, with these stations.
+    static func session(_ stations: [Station], _ app: ProtectedApp) throws -> ApproovSession {
+        var configuration = ApproovSessionConfiguration()
+        configuration.bindHeader = "Authorization"
+        for station in stations { try station.turnOn(in: &configuration) }
+        return try ApproovSession(service: app.service, configuration: configuration)
+    }
+
+    private func turnOn(in configuration: inout ApproovSessionConfiguration) throws {
+        let hosts = [try HostPattern("localhost")]
+        switch self {
+        case .credential:
+            configuration.credential = .header("Authorization", try CredentialHolder(ProtectedApp.authorization), for: hosts)
+        case .gate: configuration.gate = RequestGate()
+        case .allowList: configuration.allowedHosts = AllowedHosts(hosts)
+        case .perRequestHeaders: configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-Kind": "benchmark"] }
+        case .retryPolicy: configuration.interceptors = [RetryPolicy()]
+        case .validators:
+            configuration.validators = [StatusValidator(), MediaTypeValidator(["text/plain"]), HeaderValidator(success: "X-Success")]
+        case .observer: configuration.observers = [SilentObserver()]
+        case .metrics: configuration.metrics = ClientMetrics()
+        }
+    }
+}
+
+/// A resource of a client, with a GET that checks its status.
+private struct ResourceClient: LoadClient {
+    private let resource: Resource
+
+    init(_ client: APIClient) throws { resource = try client.resource("five") }
+
+    func get() async throws {
+        let response = try await resource.send(.get)
+        try expectFiveBytes(status: response.head.statusCode, count: response.data.count, from: "APIClient")
+    }
+}
+
+/// An observer that does nothing, so that only the observing is measured.
+private struct SilentObserver: SessionObserver {}
