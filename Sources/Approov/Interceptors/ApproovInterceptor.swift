@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 public import Foundation
 public import FoundationNetworking
 import HTTPClient
@@ -12,6 +13,7 @@ import HTTPTypes
 /// Authorization values each get their own token.
 public final class ApproovInterceptor: RequestInterceptor {
     private let authorizer: TokenAuthorizer
+    private let urls = LastValue<URL, TransportURL>()
 
     /// Creates an interceptor.
     ///
@@ -67,7 +69,7 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///   obtained;
     ///   `CancellationError` when the task is cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
-        let url = try TransportURL(of: request)
+        let url = try TransportURL(of: request, urls: urls)
         guard let rule = authorizer.rule(for: url.host) else { return request }
         guard url.isSecure else {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
@@ -79,9 +81,7 @@ public final class ApproovInterceptor: RequestInterceptor {
         let names = authorizer.names
         var headers = request.allHTTPHeaderFields ?? [:]
         for name in headers.keys where names.isOwn(name) { headers[name] = nil }
-        headers[names.token.rawName] = fields[names.token]
-        if let traceID = names.traceID { headers[traceID.rawName] = fields[traceID] }
-        if let status = names.status { headers[status.rawName] = fields[status] }
+        for field in fields where names.isOwn(field) { headers[field.name.rawName] = field.value }
         var request = request
         request.allHTTPHeaderFields = headers
         if let hooks = authorizer.hooks {

@@ -118,10 +118,17 @@ final class TokenAuthorizer: Sendable {
     }
 
     private func append(_ result: TokenFetchResult, to fields: inout HTTPFields, isOblivious: Bool) {
-        let prefix = tokenHeader.prefix
-        fields.append(HTTPField(name: names.token, value: prefix.isEmpty ? result.token : prefix + result.token))
+        if var field = result.field, tokenHeader.prefix.isEmpty {
+            field.name = names.token
+            fields.append(field)
+        } else {
+            fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.token))
+        }
         // The authority can link the trace ID to the app's address, so behind a relay the trace ID would reveal the caller.
-        if let traceID = names.traceID, !isOblivious { fields.append(HTTPField(name: traceID, value: result.traceID)) }
+        guard let traceID = names.traceID, !isOblivious else { return }
+        guard var field = result.traceField else { return fields.append(HTTPField(name: traceID, value: result.traceID)) }
+        field.name = traceID
+        fields.append(field)
     }
 
     /// Starts to fetch tokens for a session before they are needed.

@@ -1,6 +1,7 @@
 import ApproovBase
 import Attestation
 public import Foundation
+import HTTPTypes
 
 /// The result of a token fetch.
 public struct TokenFetchResult: Sendable {
@@ -10,6 +11,12 @@ public struct TokenFetchResult: Sendable {
     ///
     /// Do not log it; log ``loggableToken`` instead.
     public private(set) var token: String
+    /// The token as the value of a header field, whose name does not matter; nil without a token.
+    ///
+    /// Made once, because HTTPTypes checks each byte of a value.
+    private(set) var field: HTTPField?
+    /// The trace ID as the value of a header field, whose name does not matter; nil without a token.
+    private(set) var traceField: HTTPField?
     /// The attestation response code, from which only the account's operator can tell why an attestation failed.
     ///
     /// Empty without a token.
@@ -62,6 +69,8 @@ public struct TokenFetchResult: Sendable {
             isGenuine: result.secureStrings != nil)
         accountKey = result.messageSigningKey
         customToken = result.customToken
+        field = HTTPField(name: .authorization, value: token)
+        traceField = HTTPField(name: .authorization, value: traceID)
     }
 
     init(_ failure: AuthorityFailure) {

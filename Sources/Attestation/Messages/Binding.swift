@@ -8,11 +8,13 @@ public enum Binding {
     /// It is the padded base64 of the SHA-256 of the value's UTF-8 bytes, without leading and trailing spaces and tabs. Case and inner
     /// spaces count. The value must come from a single field line; the caller must refuse several.
     public static func payHash(of value: String) -> String {
-        Base64.encode(digest(of: value))
+        withDigest(of: value) { Base64.encode($0) }
     }
 
     /// Returns the 32 bytes that ``payHash(of:)`` encodes.
-    public static func digest(of value: String) -> [UInt8] {
+    public static func digest(of value: String) -> [UInt8] { withDigest(of: value) { Array($0) } }
+
+    private static func withDigest<Result>(of value: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var value = value
         return value.withUTF8 { bytes in
             var start = bytes.startIndex
@@ -21,7 +23,7 @@ public enum Binding {
             while end > start, isBlank(bytes[end - 1]) { end -= 1 }
             var hash = SHA256()
             hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start..<end]))
-            return Array(hash.finalize())
+            return hash.finalize().withUnsafeBytes(body)
         }
     }
 

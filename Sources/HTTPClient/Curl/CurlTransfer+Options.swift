@@ -24,6 +24,9 @@ extension CurlTransfer {
     }
 
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
+        // One buffer for all lines: a field takes an allocation less.
+        var line: [UInt8] = []
+        line.reserveCapacity(1_024)
         for field in request.headerFields {
             switch field.name.canonicalName {
             case "content-length": continue
@@ -32,7 +35,7 @@ extension CurlTransfer {
                 throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
             default: break
             }
-            try addHeader(field)
+            try addHeader(field, &line)
         }
         // libcurl would add these itself; the last two only when there is content, or could be.
         if !request.headerFields.scan(for: .accept) { try leaveOut("Accept") }
@@ -44,18 +47,16 @@ extension CurlTransfer {
     }
 
     /// Adds a field byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5).
-    private func addHeader(_ field: HTTPField) throws(TransportError) {
-        let name = field.name.rawName.utf8
-        try field.withUnsafeBytesOfValue { value throws(TransportError) in
-            var line: [UInt8] = []
-            line.reserveCapacity(name.count + 2 + value.count + 1)
-            line += name
+    private func addHeader(_ field: HTTPField, _ line: inout [UInt8]) throws(TransportError) {
+        line.removeAll(keepingCapacity: true)
+        line += field.name.rawName.utf8
+        field.withUnsafeBytesOfValue { value in
             // The semicolon is libcurl's notation for a field without a value.
             line += value.isEmpty ? ";".utf8 : ": ".utf8
             line += value
             line.append(0)
-            try addHeader(line)
         }
+        try addHeader(line)
     }
 
     // The line ends with a NUL, as in C.
