@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, client, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
+        case transport, client, first, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
         var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp || self == .oblivious }
@@ -55,6 +55,7 @@ struct Measure: AsyncParsableCommand {
         switch group {
         case .transport: try await TransportBenchmark(options: options).run()
         case .client: try await ClientBenchmark(options: options).run()
+        case .first: try await FirstCallBenchmark(options: options).run()
         case .tokens: try await TokenBenchmark(options: options).run()
         case .signatures: try await SignatureBenchmark(options: options).run()
         case .interceptor: try await InterceptorBenchmark(options: options).run()

@@ -22,6 +22,9 @@ struct Target {
             Target(
                 group: .client, scenario: "64 at once", name: ClientBenchmark.everything,
                 bound: .times(1 / 1.3, of: ClientBenchmark.peer)),
+            Target(
+                group: .first, scenario: FirstCallBenchmark.scenario, name: FirstCallBenchmark.name,
+                bound: .times(1.0 / 5, of: FirstCallBenchmark.peer)),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             // At most 1.5 times, and 1.25 times, what the bare operations take.
             Target(

@@ -8,6 +8,11 @@ public enum ExecutableMeasurement {
     /// The running executable, even if its file was moved or replaced after the start.
     static let runningExecutable = URL(fileURLWithPath: "/proc/self/exe")
 
+    /// Its SHA-256 in padded base64, taken once in a process: the kernel lets no one write to the file of a running program.
+    ///
+    /// The first access begins to measure, and does not wait. A failure is kept.
+    static let ofRunningExecutable = Task<String, any Error>.detached { try sha256(ofFileAt: runningExecutable) as String }
+
     /// Returns the SHA-256 of a regular file in padded base64; reads the file in pieces of 256 KiB.
     ///
     /// - Parameter url: The file.

@@ -15,10 +15,10 @@ public final class InstallationAttester: Attester {
     private let appID: String
     private let appVersion: String
     private let time: any TimeSource
-    /// The running or finished measurement, shared by all callers.
-    private let measurement = Mutex<Task<String, any Error>?>(nil)
+    /// The running or finished measurement, shared by all callers; nil after one that failed.
+    private let measurement: Mutex<Task<String, any Error>?>
 
-    /// Reads the installation key, or makes one.
+    /// Reads the installation key, or makes one, and begins to measure the executable in the background.
     ///
     /// - Parameters:
     ///   - stateDirectory: The folder of the files `installation-key` and `device-id`, both with mode 0600; created when missing.
@@ -38,6 +38,8 @@ public final class InstallationAttester: Attester {
         self.appID = appID ?? self.executable.resolvingSymlinksInPath().lastPathComponent
         self.appVersion = appVersion ?? "unknown"
         self.time = time
+        // The first request should not wait for it: a large executable takes longer than the attestation.
+        measurement = Mutex(executable == nil ? ExecutableMeasurement.ofRunningExecutable : Self.measuring(self.executable))
     }
 
     /// Makes evidence with the executable's measurement, which is taken once, and the current environment.
@@ -66,11 +68,28 @@ public final class InstallationAttester: Attester {
             outputByteCount: 32)
     }
 
+    private static func measuring(_ executable: URL) -> Task<String, any Error> {
+        Task.detached { try ExecutableMeasurement.sha256(ofFileAt: executable) as String }
+    }
+
+    /// Waits until the executable is measured, which begins when the attester is made; ``evidence(for:)`` waits for it, too.
+    ///
+    /// - Throws: ``AttestationError`` with code `measurementFailed` when the executable cannot be measured.
+    public func finishMeasuring() async throws { _ = try await measured() }
+
     private func measured() async throws -> String {
+        do {
+            return try await measuredOnce()
+        } catch {
+            // That measurement may have begun long before this request: only a new failure counts.
+            return try await measuredOnce()
+        }
+    }
+
+    private func measuredOnce() async throws -> String {
         let task = measurement.withLock { current in
             if let current { return current }
-            let executable = executable
-            let started = Task.detached { try ExecutableMeasurement.sha256(ofFileAt: executable) as String }
+            let started = Self.measuring(executable)
             current = started
             return started
         }

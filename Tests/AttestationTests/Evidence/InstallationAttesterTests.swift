@@ -84,6 +84,29 @@ import Testing
         #expect(again.evidence.measurements["executable"] == Binding.payHash(of: "one"))
     }
 
+    @Test("The attester measures the executable that it finds when it is made, not the one at the first request")
+    func measuresEarly() async throws {
+        let file = folder.url.appending(path: "program")
+        try Data("one".utf8).write(to: file)
+        let attester = try attester(executable: file)
+        try await attester.finishMeasuring()
+        try Data("two".utf8).write(to: file)
+        let verified = try VerifiedEvidence(verifying: try await attester.evidence(for: request))
+        #expect(verified.evidence.measurements["executable"] == Binding.payHash(of: "one"))
+    }
+
+    @Test("A measurement that failed before the first request is repeated by that request")
+    func earlyFailure() async throws {
+        let file = folder.url.appending(path: "program")
+        #expect(mkfifo(file.path(percentEncoded: false), 0o600) == 0)
+        let attester = try attester(executable: file)
+        #expect(await codeThrown(as: AttestationError.self) { try await attester.finishMeasuring() } == .measurementFailed)
+        #expect(unlink(file.path(percentEncoded: false)) == 0)
+        try Data("one".utf8).write(to: file)
+        let verified = try VerifiedEvidence(verifying: try await attester.evidence(for: request))
+        #expect(verified.evidence.measurements["executable"] == Binding.payHash(of: "one"))
+    }
+
     @Test("The attester measures again after a measurement failed")
     func measurementFails() async throws {
         let file = folder.url.appending(path: "program")
