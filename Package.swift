@@ -120,7 +120,7 @@ let package = Package(
         .target(name: "Attestation", dependencies: ["ApproovBase", crypto], swiftSettings: settings),
         .target(
             name: "ApproovTokens",
-            dependencies: ["ApproovBase", "Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart"],
+            dependencies: ["ApproovBase", "Attestation", "CJansson", "CLibJWT", "COpenSSL", "COpenSSLStart", crypto],
             swiftSettings: settings),
         .target(
             name: "Approov",

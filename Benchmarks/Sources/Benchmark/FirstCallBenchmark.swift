@@ -6,8 +6,9 @@ import FoundationNetworking
 import HTTPTransport
 import Logging
 
-/// (n) The first call of a program: nothing is prefetched, no connection is open, and the app has no token. The peer is the same request
-/// without attestation on a new connection.
+/// (n) The first call of a program, with nothing prefetched, no open connection and no token.
+///
+/// The peer is the same request without attestation on a new connection.
 struct FirstCallBenchmark {
     static let peer = "bare new connection"
     static let name = "ApproovSession, first call"
@@ -41,7 +42,11 @@ struct FirstCallBenchmark {
                 },
                 Subject("making service and session") {
                     var made = 0.0
-                    _ = try await first(backend, url, executable, onMade: { made = $0 }, { _, attester in try await attester.finishMeasuring(); return 0 })
+                    _ = try await first(
+                        backend, url, executable, onMade: { made = $0 },
+                        { _, attester in
+                            try await attester.finishMeasuring(); return 0
+                        })
                     return Round(value: made * 1_000, operations: 1)
                 },
                 Subject("hashing the program") {

@@ -1,11 +1,14 @@
 package import ApproovBase
 import Attestation
+import Crypto
 public import Foundation
 
 /// A key that verifies tokens, tied to its algorithm and name so that no token can choose another algorithm for it.
 public struct VerificationKey: Sendable {
     /// The key as passed to libjwt: the secret's bytes, or SubjectPublicKeyInfo PEM.
     let material: [UInt8]
+    /// The HMAC with this secret, to be copied and given the signed bytes; nil for other algorithms and without a secret.
+    let hmac: HMAC<SHA256>?
     /// The exact size of a signature in bytes.
     let signatureBytes: Int
     /// The algorithm.
@@ -72,6 +75,7 @@ public struct VerificationKey: Sendable {
             throw TokenError(.malformedKey, "a key's kid must be \(KeyIdentifier.readableRule)")
         }
         self.material = material
+        hmac = algorithm == .hs256 && !material.isEmpty ? HMAC<SHA256>(key: SymmetricKey(data: material)) : nil
         self.signatureBytes = signatureBytes
         self.algorithm = algorithm
         self.kid = kid

@@ -1,7 +1,7 @@
 import CLibJWT
 import COpenSSL
 
-/// The only place where libjwt verifies a signature.
+/// The only place where libjwt verifies a signature; ``TokenSignature`` decides for which algorithms.
 ///
 /// The caller has already checked the token's shape. The key is of the right type and not empty, and the algorithm is the key's.
 enum LibJWT {

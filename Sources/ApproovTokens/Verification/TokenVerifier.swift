@@ -115,11 +115,11 @@ public struct TokenVerifier: Sendable {
         guard let signature = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.signature])),
             signature.count == key.signatureBytes
         else { throw TokenError(.badSignature, "the signature is not canonical base64url of \(key.signatureBytes) bytes") }
-        // libjwt parses the payload before it verifies the signature, so refuse dangerous input first.
+        // libjwt parses the payload before it verifies a signature, so refuse dangerous input first.
         guard let payload = Base64URL.decode(utf8: UnsafeBufferPointer(rebasing: token[segments.payload])) else { throw Self.malformed }
         try TokenPayload.precheck(payload)
-        guard entry.keys.contains(where: { LibJWT.verifies(token, key: $0) }) else {
-            // libjwt also fails if it cannot parse the payload. Then the error should name the payload, not the signature.
+        guard entry.keys.contains(where: { TokenSignature.verifies(signature, of: token, segments, key: $0) }) else {
+            // If the payload is not JSON, libjwt fails, too. Then the error should name the payload, not the signature.
             try TokenPayload.requireJSON(payload)
             throw TokenError(.badSignature, "the signature does not verify")
         }
