@@ -186,7 +186,7 @@ final class RequestStations: Sendable {
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
-                try await recheck.run(timeout: deadline.remaining)
+                try await recheck.run(by: deadline)
                 let newest = try policies.resolve(step.url.host)
                 guard ConfigurationRecheck.allowsAnotherAttempt(of: draft, after: error, under: newest, insteadOf: hop) else {
                     throw ConfigurationRecheck.explained(error, isOwnRoute: false)
