@@ -402,6 +402,60 @@ import Testing
         #expect(gated.gate.outgoingCount == 0)
     }
 
+    @Test("An interceptor that waits for what is under way adapts alone, once for a hundred requests, and others go on meanwhile")
+    func awaitsOutgoing() async throws {
+        /// Renews an expired token while nothing else is under way.
+        struct Renewing: RequestInterceptor {
+            let isExpired = Shared(true)
+            let renewals = Shared(0)
+            let outgoing = Shared(0)
+            let gate: RequestGate
+            let plain: ApproovSession
+
+            var gateBehavior: GateBehavior { isExpired.value ? .awaitsOutgoing : .none }
+
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard isExpired.value else { return request }
+                outgoing.change { $0 += gate.outgoingCount }
+                _ = try await plain.data(for: URLRequest("https://api.test/renew"))
+                renewals.change { $0 += 1 }
+                isExpired.value = false
+                return request
+            }
+        }
+        let gated = try Gated()
+        let plain = try gated.session()
+        let renewing = Renewing(gate: gated.gate, plain: plain)
+        let session = try gated.session(interceptors: [renewing])
+        let slow = Gate()
+        gated.world.api.value = { request in
+            if request.url.target == "/slow" { try await slow.wait() }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
+        }
+        async let first = get("/slow", plain)
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
+        let crowd = Task {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<100 { group.addTask { try await get("/\(number)", session) } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+        }
+        #expect(await eventually { !gated.gate.isOpen })
+        #expect(gated.paths == ["/slow"])
+        slow.open()
+        #expect(try await first == "/slow")
+        #expect(try await crowd.value.count == 100)
+        #expect(renewing.renewals.value == 1 && renewing.outgoing.value == 0)
+        #expect(gated.paths.prefix(2) == ["/slow", "/renew"] && gated.paths.count == 102)
+        // Without a gate, and in the work of a barrier, it is called at once.
+        renewing.isExpired.value = true
+        let open = try gated.world.session(interceptors: [renewing])
+        #expect(try await get("/open", open) == "/open")
+        renewing.isExpired.value = true
+        #expect(try await gated.gate.barrier { try await get("/inside", session) } == "/inside")
+        #expect(renewing.renewals.value == 3 && gated.gate.isOpen && gated.gate.outgoingCount == 0)
+    }
+
     @Test("A request that is being prepared when a barrier begins waits, and is prepared again")
     func preparedAgain() async throws {
         let gated = try Gated()

@@ -59,6 +59,7 @@ struct ResponseStation: Sendable {
     /// - Parameters:
     ///   - first: The request as the caller made it.
     ///   - attempt: The number of times the request has been sent.
+    /// - Returns: Whether they are asked.
     func asksRetriers(about first: RedirectStep, attempt: Int) -> Bool {
         guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
         // This applies even if a redirect dropped the body, because a retry sends the first request again.
