@@ -366,8 +366,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "Approov", "ApproovAuthority", "ApproovBase",
-                "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
+                "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "APIClient", "Approov", "ApproovAuthority",
+                "ApproovBase", "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
                 "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
                 "TestTags",
                 crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,

@@ -47,6 +47,21 @@ import Testing
         guard case .tryLater = try await delete(client.resource("items/7")) else { throw TestServerError("not to be tried later") }
     }
 
+    @Test("The article's pictures come from the cache the second time")
+    func cachedPictures() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            TestResponse(headerFields: [.cacheControl: "max-age=600"], text: request.target)
+        }
+        let client = caching(try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil)))
+        for isFromCache in [false, true] {
+            let result = try await picture("a b", from: client)
+            #expect(String(decoding: result.data, as: UTF8.self) == "/pictures/a%20b")
+            #expect(result.isFromCache == isFromCache)
+        }
+        #expect(server.counters.requests == 1)
+        await server.stop()
+    }
+
     @Test("The article's upload sends both parts of the form")
     func upload() async throws {
         let bodies = Shared<[Data]>([])

@@ -49,6 +49,10 @@ public struct APIClient: Sendable {
     public var statuses = 200..<300
     /// The most bytes of a response, 16 MiB by default.
     public var maximumBytes = 16 << 20
+    /// Keeps responses for ``Resource/cachedData(query:headers:)``; nil, the default, for none.
+    ///
+    /// Clients may share a cache. They share the responses in it if they share the session.
+    public var cache: DataCache?
     /// Makes the encoder for parameters, once for each request.
     public var encoder: @Sendable () -> JSONEncoder = { JSONEncoder() }
     /// Makes the decoder for results, once for each response.

@@ -112,6 +112,21 @@ public struct Resource: Sendable {
     private func response(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
     ) async throws -> APIResponse {
+        let (request, content) = try request(method, query: query, body: body, headers: headers)
+        let (data, head) = try await client.connected.get().upload(for: request, body: content, limit: client.maximumBytes)
+        // What the cache has of this URL may have changed (RFC 9111, section 4.4).
+        if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
+            cache.remove(url, of: client.session)
+        }
+        return APIResponse(data: data, head: head)
+    }
+
+    private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
+
+    /// Makes a request with the client's settings.
+    func request(
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
+    ) throws -> (request: URLRequest, body: RequestBody) {
         var builder = RequestBuilder(url: url, method: method)
         builder.query = query
         builder.queryFormat = client.queryFormat
@@ -120,8 +135,6 @@ public struct Resource: Sendable {
         builder.headers = headers
         let own = Set(headers.keys.map { $0.lowercased() })
         for (name, value) in client.headers where !own.contains(name.lowercased()) { builder.headers[name] = value }
-        let (request, content) = try builder.build()
-        let (data, head) = try await client.connected.get().upload(for: request, body: content, limit: client.maximumBytes)
-        return APIResponse(data: data, head: head)
+        return try builder.build()
     }
 }

@@ -22,8 +22,10 @@ final class RequestFlights: Sendable {
     private let credential: SessionCredential?
     private let cookies: SessionCookies?
     private let service: ApproovService?
+    private let wipes: SessionWipes
 
-    init(credential: SessionCredential?, cookies: SessionCookies?, service: ApproovService?) {
+    init(credential: SessionCredential?, cookies: SessionCookies?, service: ApproovService?, wipes: SessionWipes) {
+        self.wipes = wipes
         self.credential = credential
         self.cookies = cookies
         self.service = service
@@ -94,5 +96,6 @@ final class RequestFlights: Sendable {
         let hosts = scope.hosts ?? credential?.hosts
         storing.withLock { _ in cookies?.clear(hosts) }
         service?.forgetBoundTokens(of: hosts)
+        wipes.wipe(scope.hosts)
     }
 }

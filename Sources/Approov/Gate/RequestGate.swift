@@ -16,16 +16,27 @@ import Synchronization
 /// before they get credentials and tokens, so that nothing ages while they wait. Requests that the wrapped `URLSession` performs itself do
 /// not pass the gate.
 public final class RequestGate: Sendable {
-    private typealias State = RequestGateState<CheckedContinuation<Void, any Error>>
+    private typealias State = RequestGateState<Waiter>
 
-    /// A barrier whose work a task does.
-    private struct Holder: Sendable {
-        let gate: ObjectIdentifier
-        let barrier: UInt64
+    /// A request or a barrier that waits.
+    private struct Waiter: Sendable {
+        let continuation: CheckedContinuation<Void, any Error>
+        /// The marks of its task.
+        let marks: WorkMarks?
     }
 
-    /// The barriers whose work the current task does; it may have outlived them.
-    @TaskLocal private static var holders: [Holder] = []
+    /// Marks the tasks that do a barrier's work, and those that it waits for; they may outlive it.
+    private final class Holder: WorkMark {
+        weak let gate: RequestGate?
+        let barrier: UInt64
+
+        init(gate: RequestGate, barrier: UInt64) {
+            self.gate = gate
+            self.barrier = barrier
+        }
+
+        func didSpread() { gate?.admitHolders() }
+    }
 
     /// The longest pause; a longer one ends after this time.
     public static let longestPause: Duration = .seconds(3_600)
@@ -65,6 +76,11 @@ public final class RequestGate: Sendable {
             state.pause(until: end)
             return state.pausedUntil ?? end
         }
+        arm(until: until)
+    }
+
+    /// Sets the alarm for the end of a pause.
+    func arm(until: Duration) {
         // Weak, so that a sleeping alarm does not keep an unused gate alive.
         let task = Task.detached { [weak self, time] in
             guard (try? await time.sleep(for: max(.zero, until - time.uptime))) != nil else { return }
@@ -87,8 +103,8 @@ public final class RequestGate: Sendable {
 
     /// Waits for the requests under way, and does work while it holds those that come.
     ///
-    /// The work's own requests pass the gate, and so do those of tasks that it starts, except detached ones, until the work has ended.
-    /// Barriers run one after another. A pause does not hold them.
+    /// The work's own requests pass the gate, and so do those of tasks that it starts, except detached ones, until the work has ended. A
+    /// renewal of credentials that the work waits for passes, too, also if a request outside of the work began it. Barriers run one after another. A pause does not hold them.
     ///
     /// - Parameters:
     ///   - wait: How long to wait for requests under way and other barriers.
@@ -101,15 +117,12 @@ public final class RequestGate: Sendable {
     public func barrier<Value: Sendable>(
         waiting wait: Duration = .seconds(30), limit: Duration = .seconds(60), _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        guard !isHolder else {
-            throw ApproovError(
-                .nestedBarrier, "a barrier was asked for in the work of another barrier of the same gate: do this work in the outer one")
-        }
+        guard !isHolder else { throw ApproovError.nestedBarrier }
         let id = state.withLock { $0.newID() }
         try await enterBarrier(id, waiting: wait)
         defer { endBarrier(id) }
-        let holder = Holder(gate: ObjectIdentifier(self), barrier: id)
-        return try await Self.$holders.withValue(Self.holders + [holder]) {
+        let marks = WorkMarks(Holder(gate: self, barrier: id), within: WorkMarks.current)
+        return try await WorkMarks.$current.withValue(marks) {
             let outcome = await withTaskGroup(of: Result<Value, any Error>?.self) { group in
                 group.addTask {
                     do { return .success(try await work()) } catch { return .failure(error) }
@@ -144,7 +157,7 @@ public final class RequestGate: Sendable {
                     "the app emptied the gate that the request waited at, so it was not sent; send it again if it is still wanted",
                     cause: error)
             }
-        for waiter in state.withLock({ $0.empty() }) { waiter.resume(throwing: FinalError(cause: thrown)) }
+        for waiter in state.withLock({ $0.empty() }) { waiter.continuation.resume(throwing: FinalError(cause: thrown)) }
     }
 
     // MARK: The session
@@ -155,14 +168,30 @@ public final class RequestGate: Sendable {
         return state.withLock { $0.isOpen(now: now) }
     }
 
-    /// Whether the current task does the work of a barrier of this gate.
-    var isHolder: Bool {
-        let holders = Self.holders
-        guard !holders.isEmpty else { return false }
-        return state.withLock { state in holders.contains { $0.gate == ObjectIdentifier(self) && state.isActive($0.barrier) } }
+    /// Whether the work of a barrier of this gate waits for the current task.
+    var isHolder: Bool { WorkMarks.current.map(isHeld) ?? false }
+
+    private func isHeld(by marks: WorkMarks) -> Bool {
+        marks.contains { mark in
+            guard let holder = mark as? Holder, holder.gate === self else { return false }
+            return state.withLock { $0.isActive(holder.barrier) }
+        }
     }
 
-    /// Waits until the gate is open.
+    /// Lets the waiting requests pass that the running barrier's work waits for.
+    private func admitHolders() {
+        let marks = state.withLock { state in state.waiters.compactMap(\.marks) }
+        let held = marks.filter(isHeld)
+        guard !held.isEmpty else { return }
+        let (requests, barriers) = state.withLock { state in
+            state.withdraw { waiter in held.contains { $0 === waiter.marks } }
+        }
+        for waiter in requests { waiter.continuation.resume() }
+        // The two would wait for each other.
+        for waiter in barriers { waiter.continuation.resume(throwing: ApproovError.nestedBarrier) }
+    }
+
+    /// Waits until the gate is open, or the current task becomes a holder.
     ///
     /// - Parameter deadline: The end of the time for the request.
     /// - Throws: `FinalError` when the gate is emptied or too many requests wait; ``ApproovError`` with code `timedOut`;
@@ -174,14 +203,17 @@ public final class RequestGate: Sendable {
 
     private func wait() async throws {
         let id = state.withLock { $0.newID() }
+        let marks = WorkMarks.current
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let now = time.uptime
-                switch state.withLock({ $0.enlist(waiter, id: id, now: now) }) {
-                case .enter: waiter.resume()
-                case .refused: waiter.resume(throwing: FinalError(cause: ApproovError.queueFull))
-                // The cancellation handler may have run before the waiter was enlisted.
-                case .wait: if Task.isCancelled { withdraw(id) }
+                switch state.withLock({ $0.enlist(Waiter(continuation: continuation, marks: marks), id: id, now: now) }) {
+                case .enter: continuation.resume()
+                case .refused: continuation.resume(throwing: FinalError(cause: ApproovError.queueFull))
+                case .wait:
+                    // The cancellation handler may have run before the waiter was enlisted, and a barrier may have begun to wait for it.
+                    if Task.isCancelled { withdraw(id) }
+                    if marks != nil { admitHolders() }
                 }
             }
         } onCancel: {
@@ -190,7 +222,7 @@ public final class RequestGate: Sendable {
     }
 
     private func withdraw(_ id: UInt64) {
-        state.withLock { $0.withdraw(id) }?.resume(throwing: CancellationError())
+        state.withLock { $0.withdraw(id) }?.continuation.resume(throwing: CancellationError())
     }
 
     /// Counts a request as outgoing; false if the gate has closed meanwhile.
@@ -228,12 +260,15 @@ public final class RequestGate: Sendable {
     }
 
     private func waitForBarrier(_ id: UInt64) async throws {
+        let marks = WorkMarks.current
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
-                switch state.withLock({ $0.enlistBarrier(waiter, id: id) }) {
-                case .enter: waiter.resume()
-                case .refused: waiter.resume(throwing: ApproovError.queueFull)
-                case .wait: if Task.isCancelled { withdrawBarrier(id) }
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                switch state.withLock({ $0.enlistBarrier(Waiter(continuation: continuation, marks: marks), id: id) }) {
+                case .enter: continuation.resume()
+                case .refused: continuation.resume(throwing: ApproovError.queueFull)
+                case .wait:
+                    if Task.isCancelled { withdrawBarrier(id) }
+                    if marks != nil { admitHolders() }
                 }
             }
         } onCancel: {
@@ -244,7 +279,7 @@ public final class RequestGate: Sendable {
     private func withdrawBarrier(_ id: UInt64) {
         let now = time.uptime
         let (waiter, release) = state.withLock { $0.withdrawBarrier(id, now: now) }
-        waiter?.resume(throwing: CancellationError())
+        waiter?.continuation.resume(throwing: CancellationError())
         carryOut(release)
     }
 
@@ -255,16 +290,25 @@ public final class RequestGate: Sendable {
 
     private func expire() {
         let now = time.uptime
-        carryOut(state.withLock { $0.expire(now: now) })
+        let (release, pausedUntil) = state.withLock { ($0.expire(now: now), $0.pausedUntil) }
+        carryOut(release)
+        // The alarm of a pause may have replaced that of a longer one, made at the same time.
+        if let pausedUntil { arm(until: pausedUntil) }
     }
 
     private func carryOut(_ release: State.Release) {
-        release.barrier?.resume()
-        for waiter in release.requests { waiter.resume() }
+        release.barrier?.continuation.resume()
+        for waiter in release.requests { waiter.continuation.resume() }
     }
 }
 
 extension ApproovError {
+    /// The error of a barrier that would wait for itself.
+    static var nestedBarrier: ApproovError {
+        ApproovError(
+            .nestedBarrier, "a barrier was asked for in the work of another barrier of the same gate: do this work in the outer one")
+    }
+
     /// The error of a request or barrier that found the queue of a gate full; nothing was sent.
     static var queueFull: ApproovError {
         ApproovError(

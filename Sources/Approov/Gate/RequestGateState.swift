@@ -67,6 +67,18 @@ struct RequestGateState<Waiter: Sendable>: Sendable {
         requests.firstIndex { $0.id == id }.map { requests.remove(at: $0).waiter }
     }
 
+    /// All that wait.
+    var waiters: [Waiter] { (requests + barriers).map(\.waiter) }
+
+    /// Takes out all that satisfy the predicate; call only while a barrier's work runs, so that nothing else is released.
+    mutating func withdraw(where isTaken: (Waiter) -> Bool) -> (requests: [Waiter], barriers: [Waiter]) {
+        defer {
+            requests.removeAll { isTaken($0.waiter) }
+            barriers.removeAll { isTaken($0.waiter) }
+        }
+        return (requests.map(\.waiter).filter(isTaken), barriers.map(\.waiter).filter(isTaken))
+    }
+
     /// Counts a request as outgoing, unless the gate has closed since the request passed.
     ///
     /// - Returns: Whether it is counted; otherwise it must wait again, because its credentials may be out of date.

@@ -20,6 +20,11 @@ public import FoundationNetworking
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
 /// URL before adding a header that not every host may see.
 public protocol RequestInterceptor: Sendable {
+    /// How the session's gate treats the next request that this interceptor adapts; `none` by default.
+    ///
+    /// Asked before each ``adapt(_:)``, of a session with a ``RequestGate`` only. Must not block.
+    var gateBehavior: GateBehavior { get }
+
     /// Returns the request to send in place of `request`.
     ///
     /// - Throws: Any error that prevents the request. The caller gets an ``ApproovError`` or a `CancellationError` unchanged, and any other
@@ -55,6 +60,9 @@ package protocol InPlaceInterceptor: RequestInterceptor {
 }
 
 extension RequestInterceptor {
+    /// `none`.
+    public var gateBehavior: GateBehavior { .none }
+
     /// Returns the request unchanged.
     ///
     /// - Throws: Nothing.
@@ -81,6 +89,17 @@ public enum RequestOutcome: Sendable {
     case response(HTTPURLResponse)
     /// No response arrived.
     case failure(any Error)
+}
+
+/// How a session's gate treats a request while an interceptor adapts it.
+public enum GateBehavior: Sendable, Hashable {
+    /// Other requests go on.
+    case none
+    /// The session waits for the requests under way, and holds others, before it calls ``RequestInterceptor/adapt(_:)``; that is the work of
+    /// a ``RequestGate/barrier(waiting:limit:_:)``.
+    ///
+    /// Return it only while it is needed, for example while a token has expired: each time, all requests of the gate wait for each other.
+    case awaitsOutgoing
 }
 
 /// The decision whether to send a request again.

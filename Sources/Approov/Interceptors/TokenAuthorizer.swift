@@ -70,13 +70,15 @@ final class TokenAuthorizer: Sendable {
     ///   - timeout: Returns the longest wait for a token, or nil for the service's own limits; not called for a token from the cache.
     ///   - hasLostBinding: Whether a redirect removed the binding header.
     ///   - flight: The request that may be wiped; nil if it cannot be.
+    ///   - life: The life of the request's session, whose cancellation ends the wait; nil for none.
     /// - Returns: Whether the request carries a token; if its host or URL gets none, the fields are unchanged.
     /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, with
     ///   code `interceptorError` when the caller's policy or closure for the binding threw, and with code `networkingError`,
     ///   `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is cancelled.
     func authorize(
         _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, rule: ProtectedHost,
-        timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false, flight: RequestFlight? = nil
+        timeout: () throws -> Duration? = { nil }, hasLostBinding: Bool = false, flight: RequestFlight? = nil,
+        life: SessionLife? = nil
     ) async throws -> TokenOutcome {
         guard rule.settings.attested else { return .notAttested }
         if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
@@ -95,7 +97,7 @@ final class TokenAuthorizer: Sendable {
         } else {
             // Wiped before this fetch: its token must not stay in the cache.
             defer { if let flight, flight.isWiped { service.forgetToken(for: key) } }
-            result = try await token(for: key, timeout: timeout())
+            result = try await token(for: key, timeout: timeout(), life)
         }
         // Remove the caller's own values: only the SDK sets these headers.
         if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
@@ -141,13 +143,14 @@ final class TokenAuthorizer: Sendable {
         service.prefetchAll(binding: binding)
     }
 
-    private func token(for key: TokenKey, timeout: Duration?) async throws -> TokenFetchResult {
+    private func token(for key: TokenKey, timeout: Duration?, _ life: SessionLife?) async throws -> TokenFetchResult {
         let (service, isLimitedUse) = (service, isLimitedUse)
         @Sendable func fetch() async -> TokenFetchResult {
             isLimitedUse ? await service.limitedUseToken(for: key) : await service.token(for: key)
         }
-        let result = if let timeout { await service.time.withTimeout(timeout, fetch) } else { await fetch() as TokenFetchResult? }
+        let result = if let timeout { await service.time.withTimeout(timeout, in: life, fetch) } else { await fetch() as TokenFetchResult? }
         try Task.checkCancellation()
+        try life?.checkGoOn()
         return result
             ?? TokenFetchResult(
                 status: .poorNetwork,

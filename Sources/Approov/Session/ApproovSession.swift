@@ -47,6 +47,8 @@ public final class ApproovSession: Sendable {
     let wrapped: WrappedSession
     /// The requests in flight; nil in a session that does not track them.
     let flights: RequestFlights?
+    /// Tells caches about wipes.
+    package let wipes: SessionWipes
     /// Nil if no one watches the session's calls.
     private let observation: CallObservation?
     let service: ApproovService?
@@ -103,7 +105,7 @@ public final class ApproovSession: Sendable {
                 configuration.perRequestHeaders, names: authorizer?.names, substitutedHeaders: separate),
             life: SessionLife(), gate: GateStation(gate: configuration.gate),
             allowList: try AllowListStation(configuration, defaults), defaults: DefaultsStation(defaults: defaults), credential: credential,
-            interceptors: InterceptorStation(interceptors: configuration.interceptors),
+            interceptors: InterceptorStation(interceptors: configuration.interceptors, gate: configuration.gate),
             token: TokenStation(authorizer, service: service, defaults: defaults),
             substitution: substitution, policy: PolicyStation(hooks: authorizer?.hooks),
             signing: try SigningStation(configuration, service: service, names: authorizer?.names, time: time),
@@ -117,9 +119,12 @@ public final class ApproovSession: Sendable {
         observation = try CallObservation(
             configuration, names: authorizer?.names, substitutedHeaders: separate, time: time)
         self.service = service
+        let wipes = SessionWipes()
+        self.wipes = wipes
         flights =
             configuration.credential != nil || configuration.tracksRequests
-            ? RequestFlights(credential: configuration.credential, cookies: defaults.cookies, service: service) : nil
+            ? RequestFlights(credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes)
+            : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
@@ -169,6 +174,7 @@ public final class ApproovSession: Sendable {
         observation = other.observation
         service = other.service
         flights = other.flights
+        wipes = other.wipes
         prefetching = nil
     }
 

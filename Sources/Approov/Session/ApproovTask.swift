@@ -63,12 +63,14 @@ public final class ApproovTask: Sendable {
     public var progress: AsyncStream<TaskProgress> { report.stream() }
 
     /// Starts the task, or lets it go on after ``suspend()``; in other states it has no effect.
+    ///
+    /// A task that the work of a barrier starts passes its gate; see ``RequestGate/barrier(waiting:limit:_:)``.
     public func resume() {
         let isResumed = guarded.withLock { guarded in
             guard guarded.state == .suspended else { return false }
             guarded.state = .running
             guard guarded.work == nil else { return true }
-            guarded.work = Task.detached { [self, work] in
+            guarded.work = Task { [self, work] in
                 await work()
                 complete()
             }

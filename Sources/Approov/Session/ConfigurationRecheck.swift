@@ -9,12 +9,14 @@ struct ConfigurationRecheck: Sendable {
 
     /// Asks the authority for a newer configuration.
     ///
-    /// - Parameter timeout: The longest time to wait.
-    /// - Throws: `CancellationError` when the task is cancelled.
-    func run(timeout: Duration) async throws {
+    /// - Parameter deadline: The end of the time for the request.
+    /// - Throws: ``ApproovError`` with code `timedOut` when the time was over before; `FinalError` when the session is cancelled;
+    ///   `CancellationError` when the task is cancelled.
+    func run(by deadline: RequestDeadline) async throws {
         guard let service else { return }
-        _ = await time.withTimeout(timeout) { await service.recheckConfiguration() }
+        _ = await time.withTimeout(try deadline.remaining, in: deadline.life) { await service.recheckConfiguration() }
         try Task.checkCancellation()
+        try deadline.life?.checkGoOn()
     }
 
     /// Whether a newer configuration may help, because the pins did not match or the gateway did not accept the key.

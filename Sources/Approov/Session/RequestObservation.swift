@@ -14,4 +14,6 @@ struct RequestObservation: Sendable {
     var flight: RequestFlight?
     /// The call, for those who watch it; nil if no one does.
     var call: ObservedCall?
+    /// Notes how the request is sent, for a cache; nil without one.
+    var probe: RequestProbe?
 }

@@ -34,7 +34,7 @@ struct RequestPerformer: Sendable {
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
         try stations.life.checkBegin()
-        let deadline = RequestDeadline(after: totalTimeout, on: time)
+        let deadline = RequestDeadline(after: totalTimeout, on: time, in: stations.life)
         var first = try RedirectStep(request, body: body, urls: urls)
         if !stations.perRequestHeaders.isOff { try stations.perRequestHeaders.beginCall(&first.request) }
         var step = try stations.perRequestHeaders.isOff ? first : attempt(of: first)
@@ -73,8 +73,11 @@ struct RequestPerformer: Sendable {
                 continue
             }
             if !stations.validation.isOff { outcome = await validated(outcome, first, observation) }
+            guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
+            let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
+            // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
+            if ticket != nil { outcome = await whole(outcome, first, observation) }
             let judged = outcome
-            let ticket = stations.gate.gate == nil ? nil : try? judged.get().ticket
             let isRetried =
                 if let ticket {
                     try await ticket.interrupt {
@@ -106,6 +109,20 @@ struct RequestPerformer: Sendable {
     private static func mayHaveRun(_ outcome: Result<SentRequest, any Error>) -> Bool {
         guard case .failure(let error) = outcome else { return true }
         return (error as? ApproovError)?.isRetryable != true
+    }
+
+    /// Reads the body of a response.
+    private func whole(
+        _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
+    ) async -> Result<SentRequest, any Error> {
+        guard case .success(var sent) = outcome else { return outcome }
+        do {
+            let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
+            sent.response = sent.response.with(ResponseBody(bytes: bytes))
+            return .success(sent)
+        } catch {
+            return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
+        }
     }
 
     /// Has the validators judge an outcome; a response that they refuse is a failure.

@@ -67,7 +67,7 @@ final class RequestStations: Sendable {
         allowList = other.allowList
         defaults = other.defaults
         credential = other.credential
-        interceptors = InterceptorStation(interceptors: other.interceptors.interceptors + further)
+        interceptors = InterceptorStation(interceptors: other.interceptors.interceptors + further, gate: other.gate.gate)
         token = other.token
         substitution = other.substitution
         policy = other.policy
@@ -107,21 +107,13 @@ final class RequestStations: Sendable {
         // A suspended task sends nothing more, for example after a redirect.
         if let control = observation.control, control.isSuspended { try await deadline.limit { try await control.waitUntilResumed() } }
 
-        // 1 allow-list: before any I/O.
-        var hop = try allowedHop(of: step)
-
-        // 2 defaults
-        var prepared = try defaults.draft(of: step)
-        if let flight = observation.flight {
-            flight.visit(step.url.host)
-            // The cookies may be those of another user.
-            try flight.check()
-        }
-        if let credential { try credential.apply(to: &prepared, of: step, observation.flight) }
+        // 1 allow-list, and 2 defaults
+        var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
         if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
         try defaults.finish(&prepared)
+        if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 
         // 0 gate, its second half: an interceptor may have waited for a barrier. Until here no barrier waits for this request.
         try ticket?.begin()
@@ -170,6 +162,7 @@ final class RequestStations: Sendable {
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 request.options.group = life.transfers
+                if let probe = observation.probe { probe.noteSent(request.headerFields) }
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
                 observation.call?.didReceive(received)
@@ -186,7 +179,7 @@ final class RequestStations: Sendable {
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
-                try await recheck.run(timeout: deadline.remaining)
+                try await recheck.run(by: deadline)
                 let newest = try policies.resolve(step.url.host)
                 guard ConfigurationRecheck.allowsAnotherAttempt(of: draft, after: error, under: newest, insteadOf: hop) else {
                     throw ConfigurationRecheck.explained(error, isOwnRoute: false)
@@ -201,6 +194,22 @@ final class RequestStations: Sendable {
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+    }
+
+    /// Takes one step of a request through stations 1 and 2.
+    func begin(_ step: RedirectStep, _ flight: RequestFlight?) throws -> (hop: ResolvedHop, draft: RequestDraft) {
+        // 1 allow-list: before any I/O.
+        let hop = try allowedHop(of: step)
+
+        // 2 defaults
+        var draft = try defaults.draft(of: step)
+        if let flight {
+            flight.visit(step.url.host)
+            // The cookies may be those of another user.
+            try flight.check()
+        }
+        if let credential { try credential.apply(to: &draft, of: step, flight) }
+        return (hop, draft)
     }
 
     /// Looks up the rules in force for a step, and checks them against the allow-list.

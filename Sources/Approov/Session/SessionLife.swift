@@ -10,7 +10,14 @@ final class SessionLife: Sendable {
         case cancelled
     }
 
+    private struct Waiters {
+        var lastID: UInt64 = 0
+        var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    }
+
     private let phase = Atomic(Phase.valid)
+    /// The requests that wait for anything but a transfer.
+    private let waiters = Mutex(Waiters())
     /// The transfers of the session's requests.
     let transfers = TransferGroup()
 
@@ -35,9 +42,35 @@ final class SessionLife: Sendable {
     ///
     /// - Parameter transport: The transport of the session.
     func cancel(on transport: any HTTPTransport) {
-        phase.store(.cancelled, ordering: .relaxed)
+        let waiting = waiters.withLock { waiters in
+            phase.store(.cancelled, ordering: .relaxed)
+            defer { waiters.continuations = [:] }
+            return waiters.continuations
+        }
+        for continuation in waiting.values { continuation.resume() }
         transfers.cancel(with: Self.ended)
         (transport as? CurlTransport)?.cancel(transfers)
+    }
+
+    /// Returns when the session's requests are cancelled, or the task is.
+    func waitForCancellation() async {
+        let id = waiters.withLock { waiters in
+            waiters.lastID += 1
+            return waiters.lastID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let hasEnded = waiters.withLock { waiters in
+                    // Checked under the lock: the cancellation handler either ran before this, or will find the waiter.
+                    guard phase.load(ordering: .relaxed) != .cancelled, !Task.isCancelled else { return true }
+                    waiters.continuations[id] = continuation
+                    return false
+                }
+                if hasEnded { continuation.resume() }
+            }
+        } onCancel: {
+            waiters.withLock { $0.continuations.removeValue(forKey: id) }?.resume()
+        }
     }
 
     private static var ended: ApproovError {

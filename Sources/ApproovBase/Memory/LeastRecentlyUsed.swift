@@ -37,6 +37,9 @@
     /// The number of entries.
     @inlinable public var count: Int { places.count }
 
+    /// The key of the least recently used entry; nil if there is none.
+    @inlinable public var leastRecentKey: Key? { oldest == Self.none ? nil : nodes[oldest]?.key }
+
     /// The value; this does not count as a use.
     @inlinable public func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 

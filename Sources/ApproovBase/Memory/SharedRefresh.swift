@@ -3,8 +3,13 @@ internal import Synchronization
 /// Runs one operation at a time for many callers, and not more often than the interval allows.
 package final class SharedRefresh: Sendable {
     private struct State {
-        var running: Task<Void, Never>?
+        var running: Running?
         var notBefore: Duration?
+    }
+
+    private struct Running {
+        let task: Task<Void, Never>
+        let marks: WorkMarks
     }
 
     private let state = Mutex(State())
@@ -21,7 +26,8 @@ package final class SharedRefresh: Sendable {
 
     /// Runs `work`, or waits for the one under way; does nothing when the last one began less than the interval ago.
     ///
-    /// A cancelled caller stops waiting; the work continues for the others.
+    /// A cancelled caller stops waiting; the work continues for the others. It runs with the task-local values of the caller that began it,
+    /// and with the ``WorkMarks`` of all callers.
     package func run(_ work: @escaping @Sendable () async -> Void) async {
         guard let task = start(work) else { return }
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
@@ -38,16 +44,21 @@ package final class SharedRefresh: Sendable {
     @discardableResult
     package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
         let now = time.uptime
-        return state.withLock { state -> Task<Void, Never>? in
+        let running = state.withLock { state -> Running? in
             if let running = state.running { return running }
             if let notBefore = state.notBefore, now < notBefore { return nil }
             state.notBefore = now + interval
-            let task = Task.detached { [self] in
-                await work()
+            let marks = WorkMarks()
+            let task = Task { [self] in
+                await WorkMarks.$current.withValue(marks) { await work() }
                 self.state.withLock { $0.running = nil }
+                marks.end()
             }
-            state.running = task
-            return task
+            let running = Running(task: task, marks: marks)
+            state.running = running
+            return running
         }
+        running?.marks.joinCurrent()
+        return running?.task
     }
 }

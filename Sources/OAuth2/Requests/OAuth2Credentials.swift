@@ -122,15 +122,21 @@ public final class OAuth2Credentials: CredentialSource {
     private func renewed(_ stored: BearerToken?, refused: String?) async throws -> BearerToken {
         let login = stored?.loginID ?? ""
         let flight = state.withLock { state in
-            state.flight(for: login) { number in
-                // Detached: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that was sent
-                // must not be lost.
-                Task.detached { [self] in
-                    defer { self.state.withLock { $0.landed(number, for: login) } }
-                    return try await renewInTurn(login: stored?.loginID, refused: refused)
+            state.flight(for: login) { number, marks in
+                // Not a child task: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that
+                // was sent must not be lost.
+                Task { [self] in
+                    defer {
+                        self.state.withLock { $0.landed(number, for: login) }
+                        marks.end()
+                    }
+                    return try await WorkMarks.$current.withValue(marks) {
+                        try await renewInTurn(login: stored?.loginID, refused: refused)
+                    }
                 }
             }
         }
+        flight.marks.joinCurrent()
         let token = try await Self.value(of: flight.task)
         state.withLock { $0.note(token) }
         return token

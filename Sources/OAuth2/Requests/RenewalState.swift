@@ -1,9 +1,13 @@
+internal import ApproovBase
+
 /// What the tasks of one process know about renewals, besides the store; a value without a lock.
 struct RenewalState {
     /// A renewal under way, which all requests of one log-in share.
     struct Flight {
         let number: Int
         let task: Task<BearerToken, any Error>
+        /// The marks of the task, which those who wait for it join.
+        let marks: WorkMarks
     }
 
     /// A token that the server issued but the store did not take.
@@ -35,10 +39,11 @@ struct RenewalState {
     func loginID(of accessToken: String) -> String? { seen.last { $0.accessToken == accessToken }?.loginID }
 
     /// Returns the renewal under way for a log-in, or begins one.
-    mutating func flight(for login: String, begin: (_ number: Int) -> Task<BearerToken, any Error>) -> Flight {
+    mutating func flight(for login: String, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>) -> Flight {
         if let flight = flights[login] { return flight }
         lastNumber += 1
-        let flight = Flight(number: lastNumber, task: begin(lastNumber))
+        let marks = WorkMarks()
+        let flight = Flight(number: lastNumber, task: begin(lastNumber, marks), marks: marks)
         flights[login] = flight
         return flight
     }

@@ -77,4 +77,19 @@ import Testing
         }
         #expect(list.allSatisfy { cache.peek($0.key) == $0.value })
     }
+
+    @Test("The least recently used key is known as long as there are entries")
+    func leastRecent() {
+        var cache = LeastRecentlyUsed<String, Int>(capacity: 3)
+        #expect(cache.leastRecentKey == nil)
+        for (value, key) in ["a", "b", "c"].enumerated() { cache.insert(value, for: key) }
+        #expect(cache.leastRecentKey == "a")
+        _ = cache.update("a") { $0 }
+        #expect(cache.leastRecentKey == "b")
+        cache.remove("b")
+        #expect(cache.leastRecentKey == "c")
+        cache.remove("c")
+        cache.remove("a")
+        #expect(cache.leastRecentKey == nil)
+    }
 }

@@ -42,4 +42,43 @@ import Testing
         await patient.value
         #expect(ended.value)
     }
+
+    private enum Local {
+        @TaskLocal static var text = ""
+    }
+
+    @Test("A run has the task-local values of the caller that began it, and the marks of all callers while it runs")
+    func taskLocals() async {
+        final class Mark: WorkMark {
+            let spread = Shared(0)
+            func didSpread() { spread.change { $0 += 1 } }
+        }
+        let refresh = SharedRefresh(interval: .zero, time: ManualClock())
+        let (begun, gate) = (Gate(), Gate())
+        let seen = Shared<WorkMarks?>(nil)
+        let text = Shared("")
+        let first = Task {
+            await Local.$text.withValue("first") {
+                await refresh.run {
+                    text.value = Local.text
+                    seen.value = WorkMarks.current
+                    begun.open()
+                    try? await gate.wait()
+                }
+            }
+        }
+        try? await begun.wait()
+        #expect(text.value == "first")
+        #expect(seen.value?.contains { _ in true } == false)
+        let mark = Mark()
+        let second = Task {
+            await WorkMarks.$current.withValue(WorkMarks(mark)) { await refresh.run {} }
+        }
+        #expect(await eventually { mark.spread.value == 1 })
+        #expect(seen.value?.contains { $0 === mark } == true)
+        gate.open()
+        await first.value
+        await second.value
+        #expect(await eventually { seen.value?.contains { _ in true } == false })
+    }
 }

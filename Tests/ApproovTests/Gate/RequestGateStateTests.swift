@@ -100,4 +100,19 @@ import Testing
         let unknown = state.withdrawBarrier(77, now: .zero)
         #expect(unknown.waiter == nil)
     }
+
+    @Test("What waits for the running barrier's work can be taken out, and the others keep their order")
+    func takenOut() {
+        var state = State(maximumWaiting: 10)
+        let id = state.newID()
+        _ = state.enlistBarrier(0, id: id)
+        for waiter in 1...4 { _ = state.enlist(waiter, id: state.newID(), now: .zero) }
+        for waiter in 5...6 { _ = state.enlistBarrier(waiter, id: state.newID()) }
+        #expect(Set(state.waiters) == [1, 2, 3, 4, 5, 6])
+        let taken = state.withdraw { $0.isMultiple(of: 2) }
+        #expect(taken == ([2, 4], [6]))
+        let next = state.endBarrier(id, now: .zero)
+        #expect(next.barrier == 5)
+        #expect(state.empty() == [1, 3])
+    }
 }

@@ -74,6 +74,25 @@ import Testing
         #expect(try await answer == "/1")
     }
 
+    @Test("A pause that ends while another one lasts leaves the gate to that one's alarm, whichever was set last")
+    func overlappingPauses() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        gated.gate.pause(for: .seconds(60))
+        // The alarm of a shorter pause, made at the same time by another task, may be set last.
+        gated.gate.arm(until: gated.world.clock.uptime + .seconds(30))
+        let answer = Task { try await get("/1", session) }
+        #expect(await eventually { gated.gate.waitingCount == 1 && gated.world.clock.sleeperCount >= 2 })
+        let sleepers = gated.world.clock.sleeperCount
+        gated.world.clock.advance(by: .seconds(30))
+        #expect(await eventually(within: .seconds(20)) { gated.world.clock.sleeperCount == sleepers })
+        #expect(gated.gate.waitingCount == 1)
+        gated.world.clock.advance(by: .seconds(30))
+        #expect(await eventually(within: .seconds(20)) { gated.gate.waitingCount == 0 })
+        gated.gate.empty()
+        #expect(try await answer.value == "/1")
+    }
+
     @Test("Waiting counts against the total timeout, and a cancelled request leaves the queue at once")
     func leaving() async throws {
         let gated = try Gated()
@@ -254,6 +273,79 @@ import Testing
         _ = bytes
     }
 
+    @Test("A barrier waits for the body of a response, also of one that retriers look at", arguments: [false, true])
+    func bodies(hasInterceptor: Bool) async throws {
+        let gated = try Gated()
+        let session = try gated.session(interceptors: hasInterceptor ? [Hook()] : [])
+        let (head, isRead, rest) = (Gate(), Gate(), Gate())
+        let hasEnded = Shared(false)
+        gated.world.api.value = { request in
+            try await head.wait()
+            let parts = AsyncStream<[UInt8]>(unfolding: {
+                isRead.open()
+                try? await rest.wait()
+                return hasEnded.change { ended in
+                    defer { ended = true }
+                    return ended ? nil : [0x61]
+                }
+            })
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(parts))
+        }
+        let answer = Task { try await get("/1", session) }
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths.count == 1 })
+        let barrier = Task { try await gated.gate.barrier { hasEnded.value } }
+        #expect(await eventually { !gated.gate.isOpen })
+        head.open()
+        try await isRead.wait()
+        // A barrier that does not wait begins now.
+        for _ in 0..<1_000 { await Task.yield() }
+        rest.open()
+        #expect(try await barrier.value)
+        #expect(try await answer.value == "a")
+        #expect(gated.gate.outgoingCount == 0)
+    }
+
+    @Test("A retrier sees the failure of a body behind a gate, and the answer of the next attempt is whole")
+    func failedBody() async throws {
+        let gated = try Gated()
+        let session = try gated.session(
+            interceptors: [
+                Hook(onRetry: { outcome in
+                    if case .failure = outcome { .retry } else { .doNotRetry }
+                })
+            ])
+        gated.world.api.value = { request in
+            let isFirst = gated.paths.count == 1
+            let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                continuation.yield([0x61])
+                continuation.finish(throwing: isFirst ? TransportError(.connectionLost, "reset") : nil)
+            }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(parts))
+        }
+        #expect(try await get("/1", session) == "a")
+        #expect(gated.paths.count == 2)
+        #expect(gated.gate.outgoingCount == 0)
+    }
+
+    @Test("A task that the work of a barrier starts passes the gate")
+    func taskInBarrier() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        let barrier = Task {
+            try await gated.gate.barrier {
+                await withCheckedContinuation { continuation in
+                    session.dataTask(with: URLRequest("https://api.test/task")) { data, _, _ in
+                        continuation.resume(returning: data.map { String(decoding: $0, as: UTF8.self) })
+                    }.resume()
+                }
+            }
+        }
+        #expect(await eventually(within: .seconds(20)) { gated.paths == ["/task"] })
+        // Lets a task that waits for the barrier fail.
+        gated.gate.empty()
+        #expect(try await barrier.value == "/task")
+    }
+
     @Test("A hundred requests whose interceptor waits for one renewal behind the gate are all answered after one renewal")
     func renewalInAdapt() async throws {
         /// Renews once for all.
@@ -308,6 +400,60 @@ import Testing
         #expect(response.statusCode == 200)
         #expect(gated.paths == ["/1", "/renew", "/1"])
         #expect(gated.gate.outgoingCount == 0)
+    }
+
+    @Test("An interceptor that waits for what is under way adapts alone, once for a hundred requests, and others go on meanwhile")
+    func awaitsOutgoing() async throws {
+        /// Renews an expired token while nothing else is under way.
+        struct Renewing: RequestInterceptor {
+            let isExpired = Shared(true)
+            let renewals = Shared(0)
+            let outgoing = Shared(0)
+            let gate: RequestGate
+            let plain: ApproovSession
+
+            var gateBehavior: GateBehavior { isExpired.value ? .awaitsOutgoing : .none }
+
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard isExpired.value else { return request }
+                outgoing.change { $0 += gate.outgoingCount }
+                _ = try await plain.data(for: URLRequest("https://api.test/renew"))
+                renewals.change { $0 += 1 }
+                isExpired.value = false
+                return request
+            }
+        }
+        let gated = try Gated()
+        let plain = try gated.session()
+        let renewing = Renewing(gate: gated.gate, plain: plain)
+        let session = try gated.session(interceptors: [renewing])
+        let slow = Gate()
+        gated.world.api.value = { request in
+            if request.url.target == "/slow" { try await slow.wait() }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: Array(request.url.target.utf8)))
+        }
+        async let first = get("/slow", plain)
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
+        let crowd = Task {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<100 { group.addTask { try await get("/\(number)", session) } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+        }
+        #expect(await eventually { !gated.gate.isOpen })
+        #expect(gated.paths == ["/slow"])
+        slow.open()
+        #expect(try await first == "/slow")
+        #expect(try await crowd.value.count == 100)
+        #expect(renewing.renewals.value == 1 && renewing.outgoing.value == 0)
+        #expect(gated.paths.prefix(2) == ["/slow", "/renew"] && gated.paths.count == 102)
+        // Without a gate, and in the work of a barrier, it is called at once.
+        renewing.isExpired.value = true
+        let open = try gated.world.session(interceptors: [renewing])
+        #expect(try await get("/open", open) == "/open")
+        renewing.isExpired.value = true
+        #expect(try await gated.gate.barrier { try await get("/inside", session) } == "/inside")
+        #expect(renewing.renewals.value == 3 && gated.gate.isOpen && gated.gate.outgoingCount == 0)
     }
 
     @Test("A request that is being prepared when a barrier begins waits, and is prepared again")

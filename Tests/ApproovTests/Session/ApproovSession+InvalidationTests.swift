@@ -1,7 +1,9 @@
 import ApproovTesting
+import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 import TestTags
 import Testing
 
@@ -97,5 +99,108 @@ import Testing
         await #expect(throws: ApproovError(.sessionInvalidated, "")) { try await waiting.value }
         #expect(site.server.counters.requests == 0)
         await site.stop()
+    }
+}
+
+/// A session that is invalidated while its requests wait, on a clock that stands still.
+@Suite struct ApproovSessionInvalidationWaitingTests {
+    /// Expects that a waiting request ends with the session, and that none of it reaches its host.
+    private func expectEnd(
+        of session: ApproovSession, _ world: World, requests: Int = 0, _ isWaiting: () -> Bool, otherwise free: () -> Void
+    ) async {
+        let ended = Gate()
+        let waiting = Task {
+            defer { ended.open() }
+            return try await session.data(for: URLRequest("https://api.test/", ["Api-Key": "maps-key"]))
+        }
+        #expect(await eventually { isWaiting() })
+        session.invalidateAndCancel()
+        #expect(await eventually(within: .seconds(20)) { ended.isOpen })
+        // Lets a request that still waits end.
+        free()
+        await #expect(throws: ApproovError(.sessionInvalidated, "")) { try await waiting.value }
+        #expect(world.apiRequests.count { $0.url.target == "/" } == requests)
+    }
+
+    @Test("A request that waits at a gate ends at once")
+    func gate() async throws {
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let session = try world.configured { $0.gate = gate }
+        let other = try world.configured { $0.gate = gate }
+        gate.pause(for: .seconds(3_600))
+        let foreign = Task { try await other.data(for: URLRequest("https://api.test/other")).1.statusCode }
+        #expect(await eventually { gate.waitingCount == 1 })
+        await expectEnd(of: session, world) {
+            gate.waitingCount == 2
+        } otherwise: {
+            // Another session's request at the same gate stays.
+            #expect(gate.waitingCount == 1)
+            gate.resume()
+        }
+        #expect(try await foreign.value == 200)
+    }
+
+    @Test("A request that waits for a token, or for a secure string, ends at once", arguments: [true, false])
+    func attestation(isAttested: Bool) async throws {
+        let world = try World(hosts: ["api.test": .pinned.with { $0.attested = isAttested }, "other.test": .pinned])
+        let (asked, answer) = (Gate(), Gate())
+        world.authority.script.value.fault = { request in
+            guard request.url.target == "/v1/attestations" else { return nil }
+            asked.open()
+            await Task.detached { try? await answer.wait() }.value
+            return nil
+        }
+        let session = try world.configured { configuration in
+            configuration.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])]
+        }
+        await expectEnd(of: session, world) {
+            asked.isOpen
+        } otherwise: {
+            answer.open()
+        }
+    }
+
+    @Test("A request that waits before it is sent again ends at once")
+    func retry() async throws {
+        struct Later: RequestInterceptor {
+            func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+                .retryAfter(.seconds(60))
+            }
+        }
+        let world = try World()
+        let session = try world.session(interceptors: [Later()])
+        await expectEnd(of: session, world, requests: 1) {
+            world.apiRequests.count == 1 && world.clock.sleeperCount > 0
+        } otherwise: {
+            world.clock.advance(by: .seconds(60))
+        }
+    }
+
+    @Test("A suspended task ends at once")
+    func suspended() async throws {
+        let world = try World()
+        let (arrived, answer) = (Gate(), Gate())
+        world.api.value = { request in
+            if request.url.target == "/next" { return TransportResponse(status: 200, url: request.url) }
+            arrived.open()
+            try await answer.wait()
+            return TransportResponse(status: 302, headerFields: [.location: "/next"], url: request.url)
+        }
+        let session = try world.session()
+        let result = Shared<(any Error)?>(nil)
+        let task = session.dataTask(with: URLRequest("https://api.test/")) { _, _, error in result.value = error }
+        task.resume()
+        try await arrived.wait()
+        task.suspend()
+        let sleepers = world.clock.sleeperCount
+        answer.open()
+        #expect(await eventually { world.clock.sleeperCount > sleepers })
+        session.invalidateAndCancel()
+        #expect(await eventually(within: .seconds(20)) { task.state == .completed })
+        task.resume()
+        #expect(await eventually { result.value != nil })
+        #expect((result.value as? ApproovError)?.code == .sessionInvalidated)
+        #expect(world.apiRequests.count == 1)
     }
 }

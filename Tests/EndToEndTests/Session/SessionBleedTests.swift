@@ -1,3 +1,4 @@
+import APIClient
 import Approov
 import ApproovAuthority
 import ApproovTesting
@@ -23,6 +24,7 @@ struct SessionBleedTests {
         private let holder: CredentialHolder
         private let session: ApproovSession
         private let origin: URL
+        let cache = DataCache()
         private var user = ""
         private(set) var answered = 0
         private(set) var cancelled = 0
@@ -45,12 +47,12 @@ struct SessionBleedTests {
         }
 
         func ask(_ number: Int) async {
-            let path = number % 2 == 0 ? "late" : "now"
+            let path = number % 8 < 4 ? "late" : "now"
             let request = URLRequest(url: origin.appending(path: path))
             do {
                 let text: String
                 let head: HTTPURLResponse
-                switch number % 3 {
+                switch number % 4 {
                 case 0:
                     let (data, response) = try await session.data(for: request)
                     (text, head) = (String(decoding: data, as: UTF8.self), response)
@@ -62,6 +64,9 @@ struct SessionBleedTests {
                         if !Array(user.utf8).starts(with: read) { faults.append("a byte of another user's answer") }
                     }
                     (text, head) = (String(decoding: read, as: UTF8.self), response)
+                case 2:
+                    let cached = try await session.cachedData(for: request, in: cache)
+                    (text, head) = (String(decoding: cached.data, as: UTF8.self), cached.head)
                 default:
                     let (file, response) = try await session.download(for: request)
                     (text, head) = (try String(contentsOf: file, encoding: .utf8), response)
@@ -78,7 +83,7 @@ struct SessionBleedTests {
         }
     }
 
-    @Test("While the user changes a hundred times, no answer, cookie or token of one user reaches another one's code")
+    @Test("While the user changes a hundred times, no answer, cookie, cached byte or token of one user reaches another one's code")
     func bleed() async throws {
         try await LoopbackWorld.with(share: 2) { world in
             let mixed = Shared<[String]>([])
@@ -98,7 +103,7 @@ struct SessionBleedTests {
                     try await gate.wait()
                 }
                 return Response(
-                    status: .ok, headers: [.setCookie: "session=\(user); Path=/; Secure"],
+                    status: .ok, headers: [.setCookie: "session=\(user); Path=/; Secure", .cacheControl: "max-age=600"],
                     body: .init(
                         asyncSequence: AsyncStream { continuation in
                             for byte in user.utf8 { continuation.yield(ByteBuffer(bytes: [byte])) }
@@ -138,6 +143,7 @@ struct SessionBleedTests {
             #expect(await screen.cancelled >= Self.changes)
             #expect(await screen.answered + screen.cancelled == Self.requests / Self.changes * Self.changes)
             #expect(app.service.cachedTokenCount == 0)
+            #expect(screen.cache.count == 0)
         }
     }
 }

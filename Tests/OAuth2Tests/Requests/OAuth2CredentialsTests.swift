@@ -212,6 +212,44 @@ import Testing
         #expect(setting.transport.requests.map(\.form) == [["grant_type": "urn:own", "session": "s"]])
     }
 
+    @Test("A renewal that the work of a barrier waits for passes its gate, although a request outside of the barrier began it")
+    func barrier() async throws {
+        /// Renews with a request behind the gate.
+        struct Exchange: RefreshStrategy {
+            let session: ApproovSession
+            let begun = Gate()
+            let release = Gate()
+
+            func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
+                begun.open()
+                try await release.wait()
+                _ = try await session.data(from: Samples.url("https://login.test/exchange"))
+                return try Samples.token("a1", at: endpoints.clock.date)
+            }
+        }
+        let clock = ManualClock()
+        let gate = RequestGate(clock: clock)
+        var configuration = ApproovSessionConfiguration.over(InProcessTransport(status: 200))
+        configuration.gate = gate
+        configuration.clock = clock
+        let exchange = Exchange(session: try ApproovSession(service: nil, configuration: configuration))
+        let setting = try Setting(refresh: exchange)
+        try await setting.logIn()
+        let outside = Task { try await setting.credentials.token().accessToken }
+        try await exchange.begun.wait()
+        let barrier = Task { try await gate.barrier { try await setting.credentials.token().accessToken } }
+        #expect(await eventually { gate.outgoingCount == 0 && gate.waitingCount == 0 })
+        exchange.release.open()
+        let isRenewed = try await eventually(within: .seconds(20)) {
+            try await setting.store.token(for: setting.credentials.key)?.accessToken == "a1"
+        }
+        #expect(isRenewed)
+        // Lets a renewal that waits for the barrier fail.
+        gate.empty()
+        #expect(try await barrier.value == "a1")
+        #expect(try await outside.value == "a1")
+    }
+
     @Test("Clients, levels and accounts have tokens to themselves in one store")
     func sideBySide() async throws {
         let (store, transport) = (MemoryTokenStore(), InProcessTransport(status: 500))

@@ -19,9 +19,9 @@ struct GateStation: Sendable {
         _ gate: RequestGate, by deadline: RequestDeadline, isStreamed: Bool, _ send: (GateTicket?) async throws -> SentRequest
     ) async throws -> SentRequest {
         for _ in 0..<Self.maximumAttempts {
-            // The barrier's own requests must not wait for the barrier.
+            // The barrier's own requests must not wait for the barrier, nor those that its work begins to wait for meanwhile.
+            if !gate.isHolder { try await gate.enter(by: deadline) }
             if gate.isHolder { return try await send(nil) }
-            try await gate.enter(by: deadline)
             let ticket = GateTicket(gate)
             do {
                 var sent = try await send(ticket)

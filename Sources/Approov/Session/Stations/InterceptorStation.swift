@@ -6,11 +6,14 @@ import HTTPTypes
 /// Station 3: the caller's interceptors, in their order.
 struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
+    /// The gate, for interceptors that wait for what is under way; nil for a session without one.
+    let gate: RequestGate?
     /// Those that change a request in its place, at the places that they have among all.
     private let inPlace: [(any InPlaceInterceptor)?]
 
-    init(interceptors: [any RequestInterceptor]) {
+    init(interceptors: [any RequestInterceptor], gate: RequestGate?) {
         self.interceptors = interceptors
+        self.gate = gate
         inPlace = interceptors.map { $0 as? any InPlaceInterceptor }
     }
 
@@ -39,7 +42,7 @@ struct InterceptorStation: Sendable {
                 continue
             }
             let last = request.url
-            request = try await adapt(request, by: interceptor)
+            request = try await passed(request, by: interceptor)
             if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
         }
         draft.request = request
@@ -48,6 +51,15 @@ struct InterceptorStation: Sendable {
         if request.httpBody != before.httpBody || request.httpBodyStream !== before.httpBodyStream {
             draft.body = RequestBody(of: request)
         }
+    }
+
+    /// Has an interceptor adapt a request, in a barrier if it asks for one.
+    private func passed(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+        // In the work of another barrier, nothing is under way.
+        guard let gate, interceptor.gateBehavior == .awaitsOutgoing, !gate.isHolder else {
+            return try await adapt(request, by: interceptor)
+        }
+        return try await gate.barrier { try await adapt(request, by: interceptor) }
     }
 
     private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {

@@ -54,6 +54,19 @@ struct ResponseStation: Sendable {
         return next
     }
 
+    /// Whether the interceptors are asked to have a request sent again.
+    ///
+    /// - Parameters:
+    ///   - first: The request as the caller made it.
+    ///   - attempt: The number of times the request has been sent.
+    /// - Returns: Whether they are asked.
+    func asksRetriers(about first: RedirectStep, attempt: Int) -> Bool {
+        guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
+        // This applies even if a redirect dropped the body, because a retry sends the first request again.
+        if case .stream = first.body { return false }
+        return true
+    }
+
     /// Asks the interceptors whether to send the request again, and waits if they ask for a delay.
     ///
     /// - Parameters:
@@ -69,9 +82,6 @@ struct ResponseStation: Sendable {
         _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, hasLeftOrigin: Bool, retries: inout [Int],
         by deadline: RequestDeadline
     ) async throws -> Bool {
-        guard !interceptors.isEmpty, attempt <= Self.maximumRetries else { return false }
-        // This applies even if a redirect dropped the body, because a retry sends the first request again.
-        if case .stream = first.body { return false }
         let seen: RequestOutcome
         switch outcome {
         case .success(let sent):
@@ -92,7 +102,7 @@ struct ResponseStation: Sendable {
                 return true
             case .retryAfter(let delay):
                 retries.append(index)
-                try await time.sleep(for: min(max(delay, .zero), Self.longestRetryDelay, deadline.remaining))
+                try await deadline.sleep(for: min(max(delay, .zero), Self.longestRetryDelay))
                 return true
             }
         }

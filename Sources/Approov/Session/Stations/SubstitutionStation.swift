@@ -208,7 +208,7 @@ struct SubstitutionStation: Sendable {
     ) async throws -> SecureStringSource {
         guard case .unknown = service.strings.verdict else { return try await service.secureStrings(for: keys, preferring: host) }
         let timeout = min(try deadline.remaining, draft.options.idleTimeout)
-        let source = await service.time.withTimeout(timeout) { () -> Result<SecureStringSource, ApproovError> in
+        let source = await service.time.withTimeout(timeout, in: deadline.life) { () -> Result<SecureStringSource, ApproovError> in
             do throws(ApproovError) {
                 return .success(try await service.secureStrings(for: keys, preferring: host))
             } catch {
@@ -216,6 +216,7 @@ struct SubstitutionStation: Sendable {
             }
         }
         try Task.checkCancellation()
+        try deadline.life?.checkGoOn()
         guard let source else {
             let late = ApproovError(
                 .networkingError, "no attestation ended within the request's timeout; try again with a longer one")

@@ -36,7 +36,7 @@ struct TokenStation: Sendable {
                 &draft.fields, of: draft.request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
-                hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault, flight: flight)
+                hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault, flight: flight, life: deadline.life)
         }
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
     }

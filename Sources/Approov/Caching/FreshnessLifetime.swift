@@ -1,15 +1,15 @@
 import ApproovBase
-import Foundation
+package import Foundation
 import HTTPClient
-import HTTPTypes
+package import HTTPTypes
 
 /// The time for which a response may be reused (RFC 9111, section 4.2), for the cache of one program.
-enum FreshnessLifetime {
+package enum FreshnessLifetime {
     /// The longest lifetime that any server may set: 30 days.
-    static let longest: Duration = .seconds(30 * 86_400)
+    package static let longest: Duration = .seconds(30 * 86_400)
 
     /// Returns the lifetime that remains when the response arrives; zero if it must not be cached or does not state a lifetime.
-    static func remaining(_ fields: HTTPFields, now: Date) -> Duration {
+    package static func remaining(_ fields: HTTPFields, now: Date) -> Duration {
         let directives = directives(fields)
         // This cache has no validators, so it cannot use a no-cache response.
         guard !directives.contains(where: { $0.name == "no-store" || $0.name == "no-cache" }) else { return .zero }
@@ -34,7 +34,7 @@ enum FreshnessLifetime {
     }
 
     /// Returns the directives of Cache-Control, with names in lower case and values without quotes.
-    private static func directives(_ fields: HTTPFields) -> [(name: String, value: String)] {
+    package static func directives(_ fields: HTTPFields) -> [(name: String, value: String)] {
         fields[values: .cacheControl].flatMap { $0.split(separator: ",") }.map { member in
             let parts = member.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
             return (

@@ -1,0 +1,70 @@
+public import Approov
+internal import ApproovBase
+internal import Foundation
+public import FoundationNetworking
+
+extension ApproovSession {
+    /// Returns the response to a GET request, from a cache if it has a fresh one.
+    ///
+    /// Equal requests at the same time share one response. A cancelled caller stops waiting; the request goes on for the others, and is
+    /// cancelled with the last one. A request with `Cache-Control: no-cache`, or with a cache policy that asks for a reload, gets its
+    /// response from the server; with `no-store`, the cache does not keep it either.
+    ///
+    /// - Parameters:
+    ///   - request: The request, with the method GET and without a body.
+    ///   - cache: The cache.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
+    /// - Returns: The response, whatever its status.
+    /// - Throws: `ApproovError` with code `badRequest` for another method or a body; the errors of ``data(for:limit:onProgress:)``.
+    nonisolated(nonsending) public func cachedData(
+        for request: URLRequest, in cache: DataCache, limit: Int? = nil
+    ) async throws -> CachedData {
+        guard (request.httpMethod ?? "GET") == "GET", request.httpBody == nil, request.httpBodyStream == nil else {
+            throw ApproovError(
+                .badRequest, "only a GET request without a body is answered from a cache: use data(for:) or upload(for:from:)")
+        }
+        return try await unlessWiped(request) { [self] form in try await cache.data(for: request, form, over: self, limit: limit) }
+    }
+}
+
+extension Resource {
+    /// Sends a GET request, unless the client's cache has a fresh response.
+    ///
+    /// Without an ``APIClient/APIClient/cache``, each request is sent.
+    ///
+    /// - Parameters:
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - headers: The request's own headers, by name.
+    /// - Returns: The response, whose status the client or a rule accepts.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
+    ///   `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
+    nonisolated(nonsending) public func cachedData(
+        query: QueryValue? = nil, headers: [String: String] = [:]
+    ) async throws -> CachedData {
+        let request = try request(.get, query: query, body: nil, headers: headers).request
+        let session = try client.connected.get()
+        let result: CachedData
+        if let cache = client.cache {
+            result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
+        } else {
+            let (data, head) = try await session.data(for: request, limit: client.maximumBytes)
+            result = CachedData(data: data, head: head, isFromCache: false)
+        }
+        try result.response.check(statuses: client.rules.configuration(for: url).statuses ?? client.statuses)
+        return result
+    }
+}
+
+extension APIClient {
+    /// Sends a GET request for a path below the base URL, unless the client's cache has a fresh response.
+    ///
+    /// - Parameters:
+    ///   - path: The path, as for ``resource(_:)``.
+    ///   - query: The parameters in the URL: a dictionary.
+    /// - Returns: The response, whose status the client or a rule accepts.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
+    ///   `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
+    nonisolated(nonsending) public func cachedData(for path: String, query: QueryValue? = nil) async throws -> CachedData {
+        try await resource(path).cachedData(query: query)
+    }
+}

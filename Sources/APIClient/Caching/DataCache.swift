@@ -1,0 +1,183 @@
+internal import Approov
+public import ApproovBase
+package import CertificatePinning
+package import Foundation
+internal import FoundationNetworking
+internal import HTTPClient
+internal import Synchronization
+
+/// Keeps the responses to GET requests in memory while they are fresh, and lets equal requests at the same time share one response.
+///
+/// ```swift
+/// client.cache = DataCache()
+/// let avatar = try await client.cachedData(for: "users/7/avatar")
+/// show(avatar.data, isOld: avatar.isFromCache)
+/// ```
+///
+/// It is a private cache (RFC 9111). A response is kept when its status is 200 and its headers give it a lifetime (`max-age` or `Expires`),
+/// unless they say `no-store` or `no-cache`, or it came after a redirect. Stale responses are not used.
+///
+/// Requests share a response only if the session, its user, the URL and all header fields that the app, the session and its interceptors
+/// send are the same. So a response that varies by a header (`Vary`) is kept only if that header is one of them, and not a token or a
+/// signature; one with `Vary: *` is not kept. The session's interceptors and validators are called for a response from the cache, too;
+/// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
+///
+/// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves none.
+///
+/// When the cache is full, the least recently used responses make room. One that takes more than a quarter of it is not kept.
+public final class DataCache: Sendable {
+    /// What a waiter gets.
+    private enum Landing: Sendable {
+        case response(CachedData)
+        /// The request was sent in another form, such as for the next user; this one must be sent for itself.
+        case apart
+    }
+
+    /// Requests with equal keys share a response.
+    private struct Key: Hashable, Sendable {
+        let session: UUID
+        let form: RequestForm
+        /// The maximum size of the content; a flight with a smaller one may fail.
+        let limit: Int?
+    }
+
+    private typealias State = DataCacheState<Key, CheckedContinuation<Landing, any Error>>
+
+    private let state: Mutex<State>
+    /// The tasks of the flights, by number.
+    private let tasks = Mutex<[UInt64: Task<Void, Never>]>([:])
+    private let time: any TimeSource
+
+    /// Makes an empty cache.
+    ///
+    /// - Parameters:
+    ///   - capacity: The size in bytes of the content and heads of all responses; 60 MiB by default.
+    ///   - clock: The clock.
+    public init(capacity: Int = 60 << 20, clock: any TimeSource = SystemTimeSource()) {
+        state = Mutex(State(capacity: capacity))
+        time = clock
+    }
+
+    /// The number of responses in the cache; stale ones count until room is needed or they are asked for.
+    public var count: Int { state.withLock { $0.count } }
+
+    /// The bytes in use; content, heads and about 1 KiB for each response.
+    public var usedBytes: Int { state.withLock { $0.usedBytes } }
+
+    /// The number of requests under way.
+    var flightCount: Int { state.withLock { $0.flightCount } }
+
+    /// The number of callers that wait.
+    var waiterCount: Int { state.withLock { $0.waiterCount } }
+
+    /// Removes all responses; requests under way leave none.
+    public func removeAll() { state.withLock { $0.remove { _ in true } } }
+
+    /// Removes the responses of a session to requests for a URL.
+    func remove(_ url: URL, of session: ApproovSession) {
+        let text = (try? TransportURL(url))?.text
+        let id = session.wipes.id
+        state.withLock { $0.remove { $0.session == id && $0.form.url == text } }
+    }
+
+    /// Returns the response to a request from the cache, from a request under way, or from the server.
+    func data(
+        for request: URLRequest, _ form: RequestForm?, over session: ApproovSession, limit: Int?
+    ) async throws -> CachedData {
+        let use = CacheRules.use(of: request)
+        guard let form, use != .none else { return try await Self.load(request, over: session, limit) }
+        session.wipes.add(self)
+        let key = Key(session: session.wipes.id, form: form, limit: limit)
+        let id = state.withLock { $0.newID() }
+        let landing = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Landing, any Error>) in
+                let now = time.uptime
+                switch state.withLock({ $0.enlist(waiter, id: id, for: key, isReload: use == .reload, now: now) }) {
+                case .hit(let entry):
+                    waiter.resume(returning: .response(CachedData(data: entry.data, head: entry.head, isFromCache: true)))
+                    return
+                case .start(let number, let marks):
+                    marks.joinCurrent()
+                    launch(number, marks, request, key, session)
+                case .join(let marks): marks.joinCurrent()
+                }
+                // The cancellation handler may have run before the waiter was enlisted.
+                if Task.isCancelled { withdraw(id, key) }
+            }
+        } onCancel: {
+            withdraw(id, key)
+        }
+        guard case .response(let response) = landing else { return try await Self.load(request, over: session, limit) }
+        // This session's validators may be others than those of the session that asked the server.
+        try session.validate(response.head, response.data)
+        return response
+    }
+
+    private static func load(_ request: URLRequest, over session: ApproovSession, _ limit: Int?) async throws -> CachedData {
+        let (data, head) = try await session.data(for: request, limit: limit)
+        return CachedData(data: data, head: head, isFromCache: false)
+    }
+
+    private func withdraw(_ id: UInt64, _ key: Key) {
+        let (waiter, cancelled) = state.withLock { $0.withdraw(id: id, for: key) }
+        if let cancelled { tasks.withLock { $0.removeValue(forKey: cancelled) }?.cancel() }
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    /// Starts a flight, which belongs to all its waiters.
+    private func launch(
+        _ number: UInt64, _ marks: WorkMarks, _ request: URLRequest, _ key: Key, _ session: ApproovSession
+    ) {
+        tasks.withLock { tasks in
+            tasks[number] = Task { [self] in
+                let begun = time.uptime
+                let probe = RequestProbe(request)
+                let result: Result<(Data, HTTPURLResponse), any Error>
+                do {
+                    result = .success(
+                        try await WorkMarks.$current.withValue(marks) {
+                            try await session.data(for: request, limit: key.limit, noting: probe)
+                        })
+                } catch {
+                    result = .failure(error)
+                }
+                land(number, key, result, probe, begun)
+                marks.end()
+            }
+        }
+        // The last waiter may have left before the task could be found.
+        let isWanted = state.withLock { $0.isWanted(number, for: key) }
+        if !isWanted { tasks.withLock { $0.removeValue(forKey: number) }?.cancel() }
+    }
+
+    private func land(
+        _ number: UInt64, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe, _ begun: Duration
+    ) {
+        tasks.withLock { _ = $0.removeValue(forKey: number) }
+        switch result {
+        case .success(let (data, head)):
+            // The user, a cookie or what an interceptor adds may have changed since the key was made.
+            let isSame = probe.form == key.form
+            let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: time.date) : .zero
+            let entry =
+                lifetime > .zero
+                ? State.Entry(data: data, head: head, freshUntil: begun + lifetime, size: CacheRules.size(of: data, head)) : nil
+            // A redirected response belongs to its waiters, although the cache cannot keep it.
+            let landing: Landing =
+                isSame || probe.isRedirectedFrom(key.form)
+                ? .response(CachedData(data: data, head: head, isFromCache: false)) : .apart
+            for waiter in state.withLock({ $0.land(number, for: key, entry) }) { waiter.resume(returning: landing) }
+        case .failure(let error):
+            for waiter in state.withLock({ $0.land(number, for: key, nil) }) { waiter.resume(throwing: error) }
+        }
+    }
+}
+
+extension DataCache: WipeObserver {
+    /// Removes the responses of a session that is wiped.
+    package func wipe(_ session: UUID, hosts: [HostPattern]?) {
+        state.withLock { state in
+            state.remove { key in key.session == session && hosts?.contains { $0.matches(key.form.host) } ?? true }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package import Foundation
+package import FoundationNetworking
+import HTTPClient
+
+extension ApproovSession {
+    /// Does work for a request whose response may come from a cache, unless the request is wiped before the work ends.
+    ///
+    /// Returns to the caller's actor without leaving it after the last check, like ``data(for:limit:onProgress:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - work: The work; its argument is the request's form, nil if no cache may keep the response: the wrapped session performs the
+    ///     request, or the session adds header fields to each request.
+    /// - Returns: The work's value.
+    /// - Throws: ``ApproovError`` when the session does not allow the request; `CancellationError` when the request is wiped; any error of the
+    ///   session's interceptors and of the work.
+    nonisolated(nonsending) package func unlessWiped<Value: Sendable>(
+        _ request: URLRequest, _ work: @escaping @Sendable (RequestForm?) async throws -> Value
+    ) async throws -> Value {
+        guard let flight = flights?.begin(request) else { return try await work(try await form(of: request, nil)) }
+        return try await flight.run { [self] in try await work(try await form(of: request, flight)) }
+    }
+
+    /// Performs a request and reads the whole response.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
+    ///   - probe: Notes how the request is sent.
+    /// - Returns: The response's body and head.
+    /// - Throws: The errors of ``data(for:limit:onProgress:)``.
+    package func data(for request: URLRequest, limit: Int?, noting probe: RequestProbe) async throws -> (Data, HTTPURLResponse) {
+        var observation = RequestObservation(bodyLimit: limit)
+        observation.probe = probe
+        return try await data(for: request, body: nil, observation: observation)
+    }
+
+    /// Has the session's validators judge a response from a cache.
+    ///
+    /// - Parameters:
+    ///   - head: The response's head.
+    ///   - body: Its content.
+    /// - Throws: ``ApproovError`` with code `responseRefused`.
+    package func validate(_ head: HTTPURLResponse, _ body: Data) throws {
+        let validation = performer.stations.validation
+        if !validation.isOff { try validation.validate(head, body) }
+    }
+
+    private func form(of request: URLRequest, _ flight: RequestFlight?) async throws -> RequestForm? {
+        let stations = performer.stations
+        guard try !isWrapped(request), stations.perRequestHeaders.isOff else { return nil }
+        do {
+            let step = try RedirectStep(request, body: .none)
+            var (_, draft) = try stations.begin(step, flight)
+            try await stations.interceptors.adapt(&draft)
+            try stations.defaults.finish(&draft)
+            return RequestForm(draft, flight)
+        } catch {
+            throw error.asApproovError(isRepeatable: true)
+        }
+    }
+}

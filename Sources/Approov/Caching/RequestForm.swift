@@ -1,0 +1,70 @@
+import Attestation
+package import CertificatePinning
+import Foundation
+package import FoundationNetworking
+import HTTPClient
+package import HTTPTypes
+import Synchronization
+
+/// What the response to a GET request may depend on: its user, its URL, and the header fields that the session's stations 2 and 3 send.
+///
+/// Equal forms may share a response. Tokens and signatures are not part of it.
+package struct RequestForm: Hashable, Sendable {
+    /// The number of changes of the session's user before the request; see ``CredentialHolder/generation``.
+    package let generation: Int
+    package let host: CanonicalHost
+    /// The URL in canonical form.
+    package let url: String
+    /// The hash of the header fields without Cache-Control and Pragma; the fields themselves may be secrets.
+    private let fieldsHash: String
+
+    init(_ draft: RequestDraft, _ flight: RequestFlight?) {
+        generation = flight?.generation ?? 0
+        host = draft.url.host
+        url = draft.url.text
+        let lines = draft.fields.filter { $0.name != .cacheControl && $0.name.canonicalName != "pragma" }
+            // No field contains a zero byte.
+            .map { "\($0.name.canonicalName)\0\($0.value)\0" }.sorted()
+        fieldsHash = Binding.payHash(of: lines.joined())
+    }
+}
+
+/// Notes in which form a request is sent, for a cache that may keep its response.
+package final class RequestProbe: Sendable {
+    private struct State {
+        /// The form of the first step.
+        var first: RequestForm?
+        var form: RequestForm?
+        /// The header fields as station 3 left them.
+        var prepared = HTTPFields()
+        /// The header fields on the wire.
+        var sent = HTTPFields()
+        var isRedirected = false
+    }
+
+    private let url: URL?
+    private let state = Mutex(State())
+
+    package init(_ request: URLRequest) { url = request.url }
+
+    /// The form of the request that was sent last; nil if it was redirected, or not sent.
+    package var form: RequestForm? { state.withLock { $0.isRedirected ? nil : $0.form } }
+
+    /// Whether the request was sent in a form first, and then redirected.
+    package func isRedirectedFrom(_ form: RequestForm) -> Bool { state.withLock { $0.isRedirected && $0.first == form } }
+
+    /// Whether the stations after the third left a header field as it was.
+    package func hasKept(_ name: HTTPField.Name) -> Bool { state.withLock { $0.prepared[values: name] == $0.sent[values: name] } }
+
+    func note(_ draft: RequestDraft, of step: RedirectStep, _ flight: RequestFlight?) {
+        let form = RequestForm(draft, flight)
+        state.withLock { state in
+            if state.first == nil { state.first = form }
+            state.form = form
+            state.prepared = draft.fields
+            if step.request.url != url { state.isRedirected = true }
+        }
+    }
+
+    func noteSent(_ fields: HTTPFields) { state.withLock { $0.sent = fields } }
+}

@@ -1,0 +1,41 @@
+package import CertificatePinning
+package import Foundation
+import Synchronization
+
+/// Keeps responses of sessions, and removes them when a session is wiped.
+package protocol WipeObserver: AnyObject, Sendable {
+    /// Removes what it keeps of a session, and keeps nothing of what the session's requests under way bring.
+    ///
+    /// - Parameters:
+    ///   - session: The session's ``SessionWipes/id``.
+    ///   - hosts: The hosts; nil for all.
+    func wipe(_ session: UUID, hosts: [HostPattern]?)
+}
+
+/// Tells caches about the wipes of a session, and of the sessions that share everything with it.
+package final class SessionWipes: Sendable {
+    private struct Weak {
+        weak var observer: (any WipeObserver)?
+    }
+
+    /// A name that no other session has.
+    package let id = UUID()
+    private let observers = Mutex<[Weak]>([])
+
+    init() {}
+
+    /// Adds an observer, which is not retained; does nothing if it was added before.
+    package func add(_ observer: any WipeObserver) {
+        observers.withLock { observers in
+            guard !observers.contains(where: { $0.observer === observer }) else { return }
+            observers.removeAll { $0.observer == nil }
+            observers.append(Weak(observer: observer))
+        }
+    }
+
+    func wipe(_ hosts: [HostPattern]?) {
+        // The last reference to an observer must not end under the lock.
+        let observers = observers.withLock { $0.compactMap(\.observer) }
+        for observer in observers { observer.wipe(id, hosts: hosts) }
+    }
+}
