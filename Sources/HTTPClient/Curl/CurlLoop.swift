@@ -22,9 +22,7 @@ final class CurlLoop {
     /// The transfers whose request content the server no longer wants.
     private var refusedUploads: [CurlTransfer] = []
     /// The transfers whose response has begun over HTTP/2, and whose request's content may not have ended.
-    private var answeredUploads: [CurlTransfer] = []
-    /// Those of them that are being looked at; empty otherwise.
-    private var checkedUploads: [CurlTransfer] = []
+    private var answeredUploads = AnsweredUploads()
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -200,14 +198,15 @@ final class CurlLoop {
     }
 
     func uploadIsAnswered(of transfer: CurlTransfer) {
-        if transfer.mayBeOverHTTP2 { answeredUploads.append(transfer) }
+        if transfer.mayBeOverHTTP2 { answeredUploads.insert(transfer) }
     }
 
     /// Notes that libcurl has taken all content of a request.
-    ///
-    /// The response may be complete before its head was read, when another transfer on the connection has received it.
     func contentIsTaken(of transfer: CurlTransfer) {
-        if transfer.isHeadComplete || pools[transfer.poolNumber]?.activeTransfers ?? 0 > 1 { uploadIsAnswered(of: transfer) }
+        let count = pools[transfer.poolNumber]?.activeTransfers ?? 0
+        if AnsweredUploads.mayBeAnswered(isHeadComplete: transfer.isHeadComplete, transfersInPool: count) {
+            uploadIsAnswered(of: transfer)
+        }
     }
 
     func uploadIsRefused(of transfer: CurlTransfer) {
@@ -249,18 +248,16 @@ final class CurlLoop {
     /// content is sent; libcurl then waits for the socket, which stays silent (on_stream_close in lib/http2.c).
     private func checkAnsweredUploads() {
         // Reading may add to the list.
-        swap(&answeredUploads, &checkedUploads)
-        for transfer in checkedUploads where transfer.activeIndex >= 0 {
+        for transfer in answeredUploads.takeAll() where transfer.activeIndex >= 0 {
             guard let pool = pools[transfer.poolNumber] else { continue }
             if transfer.isRefused {
                 // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that.
-                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.append(transfer) }
+                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
                 continue
             }
             // A paused response must not be read; libcurl reads by itself when the pause ends.
-            if transfer.exchange.isPaused || transfer.suspendedAt != nil || pool.read(for: transfer) { answeredUploads.append(transfer) }
+            if transfer.exchange.isPaused || transfer.suspendedAt != nil || pool.read(for: transfer) { answeredUploads.insert(transfer) }
         }
-        checkedUploads.removeAll(keepingCapacity: true)
     }
 
     /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
@@ -331,7 +328,7 @@ final class CurlLoop {
                         "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
                 continue
             }
-            if transfer.isSilentUpload(now: now) { answeredUploads.append(transfer) }
+            if transfer.isSilentUpload(now: now) { answeredUploads.insert(transfer) }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             index += 1
         }
@@ -399,7 +396,8 @@ extension CurlTransfer {
 
     /// Whether a request with content has waited for its response for a while over HTTP/2, where libcurl may have missed it.
     fileprivate func isSilentUpload(now: UInt64) -> Bool {
-        upload.hasContent && !isPaused && now - lastActivity >= sweepInterval && mayBeOverHTTP2
+        upload.hasContent && AnsweredUploads.isSilent(isPaused: isPaused, quiet: now - lastActivity, interval: sweepInterval)
+            && mayBeOverHTTP2
     }
 
     /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.
