@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
+        case transport, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, upload, oblivious
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
         var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp || self == .oblivious }
@@ -64,6 +64,7 @@ struct Measure: AsyncParsableCommand {
         case .bhttp: try await BinaryHTTPBenchmark(options: options).run()
         case .memory: try await MemoryBenchmark(options: options).run()
         case .stream: try await StreamBenchmark(options: options).run()
+        case .upload: try await UploadBenchmark(options: options).run()
         case .oblivious: try await ObliviousBenchmark(options: options).run()
         }
     }

@@ -18,6 +18,8 @@ struct Target {
             Target(group: .transport, scenario: "64 at once", name: "HTTPTransport", bound: .times(1.7, of: "AsyncHTTPClient")),
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(1.3, of: "AsyncHTTPClient")),
             Target(group: .transport, scenario: "64 at once", name: "ApproovSession", bound: .times(5, of: "URLSession")),
+            Target(group: .upload, scenario: "1 GiB", name: "HTTPTransport", bound: .times(0.9, of: "C loop")),
+            Target(group: .upload, scenario: "1 GiB", name: "ApproovSession", bound: .times(0.9, of: "C loop")),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             // At most 1.5 times, and 1.25 times, what the bare operations take.
             Target(
