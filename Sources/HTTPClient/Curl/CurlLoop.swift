@@ -9,6 +9,8 @@ final class CurlLoop {
     let epoll: Int32
     /// The monotonic clock in nanoseconds, read before and after each wait.
     private(set) var now: UInt64
+    /// How often libcurl has taken or delivered content.
+    private(set) var movements: UInt64 = 0
     let goAwayWatch = GoAwayWatch()
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
@@ -182,6 +184,7 @@ final class CurlLoop {
         var wakeAt = nextSweep
         for pool in pools.values {
             if let deadline = pool.deadline { wakeAt = min(wakeAt, deadline) }
+            if let end = pool.restsUntil { wakeAt = min(wakeAt, end) }
         }
         guard wakeAt != .max else { return -1 }
         guard wakeAt > now else { return 0 }
@@ -192,6 +195,9 @@ final class CurlLoop {
     func hasServerEnded(_ localPort: Int32, of transfer: CurlTransfer) -> Bool {
         pools[transfer.poolNumber]?.hasServerEnded(localPort, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
     }
+
+    /// Notes that libcurl has taken or delivered content.
+    func contentHasMoved() { movements &+= 1 }
 
     func headIsReady(of transfer: CurlTransfer) {
         readyHeads.append(transfer)

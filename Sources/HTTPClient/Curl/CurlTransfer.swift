@@ -236,7 +236,9 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func touch() {
-        if let loop { lastActivity = loop.now }
+        guard let loop else { return }
+        lastActivity = loop.now
+        loop.contentHasMoved()
     }
 
     // MARK: The driver
