@@ -14,10 +14,10 @@ struct WrappedSession: Sendable {
     init(_ session: URLSession) {
         self.session = session
         // Foundation's own classes claim every request that they can load. Ignore them: the caller did not install them.
-        let configuration = session.configuration
-        protocolClasses = (configuration.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
+        protocolClasses = (session.configuration.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
             .filter { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
-        guard !protocolClasses.isEmpty else {
+        // On Linux, a session hands out its own configuration, which must stay as it is.
+        guard !protocolClasses.isEmpty, let configuration = session.configuration.copy() as? URLSessionConfiguration else {
             mocked = nil
             return
         }

@@ -261,8 +261,10 @@ final class CurlLoop {
                 if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
                 continue
             }
-            // A paused response must not be read; libcurl reads by itself when the pause ends.
-            if transfer.exchange.isPaused || transfer.suspendedAt != nil || pool.read(for: transfer) { answeredUploads.insert(transfer) }
+            // A paused response must not be read; libcurl reads by itself when the pause ends. While the server takes no content, reading
+            // again and again would keep the thread awake.
+            let isPaused = transfer.exchange.isPaused || transfer.suspendedAt != nil
+            if isPaused || pool.isResting(transfer.localPort) || pool.read(for: transfer) { answeredUploads.insert(transfer) }
         }
     }
 

@@ -93,14 +93,19 @@ final class CurlPool {
         if what & CURL_POLL_OUT != 0 { events |= UInt32(clibcurl_epoll_out) }
         if watched[socket] == nil { sockets.insert(socket) }
         var entry = watched[socket] ?? WatchedSocket(wanted: events)
-        entry.want(events)
+        entry.wanted = events
         watched[socket] = entry
-        if events != entry.registered { changed.append(socket) }
+        if entry.effective != entry.registered { changed.append(socket) }
         return 0
     }
 
     /// Whether libcurl wants events of the connection with this local port.
     func isWatching(_ localPort: Int32) -> Bool { sockets.socket(at: localPort).map { watched[$0] != nil } ?? false }
+
+    /// Whether the connection with this local port cannot be written to for now, although its socket can.
+    func isResting(_ localPort: Int32) -> Bool {
+        restsUntil != nil && sockets.socket(at: localPort).map { watched[$0]?.restsUntil != nil } ?? false
+    }
 
     /// Tells the kernel which events libcurl wants now.
     ///

@@ -9,13 +9,16 @@ struct WatchedSocket {
     /// From this many such events on; each event of a socket that is really written to sends several KiB, and libcurl asks for content after
     /// 64 KiB at the latest.
     static let patience = 64
+    /// How many of them are enough after a rest.
+    static let patienceAfterRest = 4
     /// How long writing is not asked about, in nanoseconds.
     static let rest: UInt64 = 20_000_000
 
     /// The events that libcurl wants.
-    private(set) var wanted: UInt32
+    var wanted: UInt32
     /// The events that the kernel was told to report; 0 if it does not know the socket.
     var registered: UInt32 = 0
+    /// The events in a row at which nothing moved and nothing arrived.
     private var idleWrites = 0
     /// Until when writing is not asked about, in the driver's nanoseconds; nil if it is.
     private(set) var restsUntil: UInt64?
@@ -25,12 +28,6 @@ struct WatchedSocket {
     /// The events that the kernel should report.
     var effective: UInt32 { restsUntil == nil ? wanted : wanted & ~UInt32(clibcurl_epoll_out) }
 
-    /// Takes the events that libcurl wants now.
-    mutating func want(_ events: UInt32) {
-        wanted = events
-        wake()
-    }
-
     /// Notes that libcurl has worked on an event.
     ///
     /// - Parameters:
@@ -38,16 +35,20 @@ struct WatchedSocket {
     ///   - hasMoved: Whether libcurl took or delivered content meanwhile.
     ///   - now: The driver's nanoseconds.
     mutating func worked(on events: UInt32, hasMoved: Bool, now: UInt64) {
-        guard events == UInt32(clibcurl_epoll_out), !hasMoved else { return wake() }
+        guard events == UInt32(clibcurl_epoll_out), !hasMoved else {
+            idleWrites = 0
+            restsUntil = nil
+            return
+        }
         idleWrites += 1
         // The kernel keeps a socket without any event, but the pool would think that it does not know it.
         guard idleWrites >= Self.patience, wanted & UInt32(clibcurl_epoll_in) != 0 else { return }
         restsUntil = now + Self.rest
     }
 
-    /// Asks about writing again.
+    /// Ends the rest, to ask about writing again.
     mutating func wake() {
-        idleWrites = 0
+        idleWrites = Self.patience - Self.patienceAfterRest
         restsUntil = nil
     }
 }

@@ -76,6 +76,11 @@ import Testing
         let (first, other) = try await servers()
         let own = URLSessionConfiguration.ephemeral.protocolClasses ?? []
         #expect(!own.isEmpty)
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = own + [Mock.self]
+        let wrapped = URLSession(configuration: configuration)
+        _ = try ApproovSession(wrapping: wrapped, service: nil)
+        #expect(wrapped.configuration.protocolClasses?.count == own.count + 1)
         for allowed in [nil, AllowedHosts([try HostPattern("localhost")])] {
             let session = try session(own + [Mock.self], allowed)
             #expect(try await session.data(for: URLRequest("http://localhost:\(first.port)/")).1.statusCode == 299)

@@ -25,17 +25,30 @@ import Testing
         #expect(socket.effective == both && socket.restsUntil == nil)
     }
 
-    @Test("What arrives, moves, or is wanted again by libcurl ends the rest at once")
+    @Test("What arrives or moves ends the rest, and the whole patience is back; after a rest alone, less is enough for the next one")
     func wakes() {
-        var arrived = stuck(wanting: both)
-        arrived.worked(on: both, hasMoved: false, now: 6)
-        #expect(arrived.effective == both)
-        var moved = stuck(wanting: both)
-        moved.worked(on: write, hasMoved: true, now: 6)
-        #expect(moved.effective == both)
-        var wanted = stuck(wanting: both)
-        wanted.want(both)
-        #expect(wanted.effective == both && wanted.restsUntil == nil)
+        for (events, hasMoved) in [(both, false), (read, false), (write, true)] {
+            var socket = stuck(wanting: both)
+            socket.worked(on: events, hasMoved: hasMoved, now: 6)
+            #expect(socket.effective == both)
+            for _ in 1..<WatchedSocket.patience { socket.worked(on: write, hasMoved: false, now: 7) }
+            #expect(socket.effective == both)
+        }
+        var rested = stuck(wanting: both)
+        rested.wake()
+        for _ in 1..<WatchedSocket.patienceAfterRest { rested.worked(on: write, hasMoved: false, now: 7) }
+        #expect(rested.effective == both)
+        rested.worked(on: write, hasMoved: false, now: 7)
+        #expect(rested.effective == read && rested.restsUntil == 7 + WatchedSocket.rest)
+    }
+
+    @Test("libcurl's wish not to write any more, and to write again, neither ends nor prolongs a rest")
+    func wishes() {
+        var socket = stuck(wanting: both)
+        socket.wanted = read
+        #expect(socket.effective == read)
+        socket.wanted = both
+        #expect(socket.effective == read && socket.restsUntil == 5 + WatchedSocket.rest)
     }
 
     @Test("A socket on which content moves now and then never rests, nor does one that is only written to")
