@@ -274,7 +274,7 @@ let package = Package(
             swiftSettings: settings),
         // A process whose memory tests look at.
         .executableTarget(
-            name: "upload-meter", dependencies: ["APIClient", "Approov"], path: "Tests/UploadMeter", swiftSettings: settings),
+            name: "upload-meter", dependencies: ["APIClient", "Approov", "HTTPClient"], path: "Tests/UploadMeter", swiftSettings: settings),
         .testTarget(
             name: "APIClientTests",
             dependencies: [

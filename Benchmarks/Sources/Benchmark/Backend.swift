@@ -28,7 +28,7 @@ struct Backend: AsyncParsableCommand {
 
         let api = try await TestHTTPServer.start(certificate: leaf) { request in try await Self.answer(request) }
         let initial = try await authority.initialConfiguration().serialized
-        let ready = Ready(configuration: String(decoding: initial, as: UTF8.self), api: api.url)
+        let ready = Ready(configuration: String(decoding: initial, as: UTF8.self), api: api.url, roots: root.pem)
         FileHandle.standardOutput.write(try JSONEncoder().encode(ready) + Data("\n".utf8))
         await ChildProcess.untilInputEnds()
         await api.stop()
@@ -39,6 +39,8 @@ struct Backend: AsyncParsableCommand {
     struct Ready: Codable {
         let configuration: String
         let api: String
+        /// The root of the API's certificate, in PEM.
+        let roots: String
     }
 
     /// `GET /zeros` gives as many bytes as its query says, `POST` swallows and answers how many they were, all else gets five bytes.
@@ -63,6 +65,7 @@ struct Backend: AsyncParsableCommand {
 final class BackendProcess {
     let configuration: String
     let api: String
+    let roots: String
     let process: ChildProcess
 
     // Starts it and waits until it listens; `processor` is the one that it keeps to, nil for any.
@@ -72,7 +75,7 @@ final class BackendProcess {
         if let leaf = options.leaf { arguments += ["--leaf", leaf] }
         process = try ChildProcess(arguments, processor: processor)
         let ready = try JSONDecoder().decode(Backend.Ready.self, from: process.ready)
-        (configuration, api) = (ready.configuration, ready.api)
+        (configuration, api, roots) = (ready.configuration, ready.api, ready.roots)
     }
 
     func stop() { process.stop() }

@@ -12,7 +12,8 @@ struct Measure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Measures groups and prints a table.")
 
     enum Group: String, CaseIterable, ExpressibleByArgument {
-        case transport, client, first, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, oblivious
+        case transport, client, first, tokens, signatures, interceptor, hosts, pinning, authority, ohttp, bhttp, memory, stream, upload,
+            oblivious
 
         /// What is read off the process's memory must not see what other groups left there, and what sets its allocator up must not be seen.
         var needsOwnProcess: Bool { self == .memory || self == .stream || self == .ohttp || self == .oblivious }
@@ -66,6 +67,7 @@ struct Measure: AsyncParsableCommand {
         case .bhttp: try await BinaryHTTPBenchmark(options: options).run()
         case .memory: try await MemoryBenchmark(options: options).run()
         case .stream: try await StreamBenchmark(options: options).run()
+        case .upload: try await UploadBenchmark(options: options).run()
         case .oblivious: try await ObliviousBenchmark(options: options).run()
         }
     }

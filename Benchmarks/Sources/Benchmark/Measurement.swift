@@ -60,7 +60,8 @@ struct Figure: Codable {
     /// How many times better than each peer of the same run: the median over the rounds of the ratio within a round.
     let ratios: [String: Double]
     let rounds: [Double]
-    /// Processor time for one operation in microseconds, of all threads of the process that is measured; only for rates.
+    /// Processor time for one operation in microseconds, of all threads of the process that is measured; only for rates
+    /// and speeds, whose operation is a MiB.
     let processorMicroseconds: Double?
     /// What an operation costs; only with `--costs`.
     let cost: Cost?
@@ -116,7 +117,7 @@ struct Comparison {
             return Figure(
                 group: group, scenario: scenario, name: subjects[index].name, value: median(values[index]), unit: unit,
                 ratios: ratios, rounds: values[index],
-                processorMicroseconds: unit == .perSecond ? median(processor[index]) / 1_000 : nil,
+                processorMicroseconds: unit == .perSecond || unit == .speed ? median(processor[index]) / 1_000 : nil,
                 cost: allocations.isEmpty
                     ? nil : Cost(processorNanoseconds: median(processor[index]), allocations: allocations[index]))
         }

@@ -25,6 +25,8 @@ struct Target {
             Target(
                 group: .first, scenario: FirstCallBenchmark.scenario, name: FirstCallBenchmark.name,
                 bound: .times(1.0 / 5, of: FirstCallBenchmark.peer)),
+            Target(group: .upload, scenario: "1 GiB", name: "HTTPTransport", bound: .times(0.9, of: "C loop")),
+            Target(group: .upload, scenario: "1 GiB", name: "ApproovSession", bound: .times(0.9, of: "C loop")),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             // At most 1.5 times, and 1.25 times, what the bare operations take.
             Target(

@@ -1,6 +1,7 @@
 #include "CurlLoop.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -91,4 +92,27 @@ void curl_loop_destroy(CurlLoop *loop) {
     if (loop->multi) curl_multi_cleanup(loop->multi);
     free(loop->handles);
     free(loop);
+}
+
+long curl_upload(const char *url, const char *caFile, const char *file, long bytes) {
+    long status = -1;
+    CURL *easy = curl_easy_init();
+    FILE *content = fopen(file, "rb");
+    if (easy && content) {
+        setvbuf(content, NULL, _IONBF, 0);
+        curl_easy_setopt(easy, CURLOPT_URL, url);
+        curl_easy_setopt(easy, CURLOPT_CAINFO, caFile);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "POST");
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)bytes);
+        curl_easy_setopt(easy, CURLOPT_READDATA, content);
+        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+        if (curl_easy_perform(easy) == CURLE_OK) curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    }
+    if (content) fclose(content);
+    if (easy) curl_easy_cleanup(easy);
+    return status;
 }

@@ -25,7 +25,7 @@ import Synchronization
 /// - `protocolClasses`. If one of them claims a request, as a mock does, the wrapped session performs the request. The exceptions are
 ///   requests to protected hosts and requests that must not be sent at all: plain http to a host with an evaluator, or any request to a
 ///   host without an evaluator where every host must have one. The session does not control what a protocol class sends, and the pins of
-///   evaluators do not apply to it: install no protocol class in production.
+///   evaluators do not apply to it: install no protocol class in production. Foundation's own loaders never see an http or https request.
 ///
 /// The wrapped session also performs requests whose scheme is neither http nor https.
 ///

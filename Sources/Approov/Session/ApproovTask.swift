@@ -83,8 +83,13 @@ public final class ApproovTask: Sendable {
     /// Stops a running task until ``resume()``; in other states it has no effect.
     ///
     /// Its transfer stops on the wire: nothing more is handed to the caller, and nothing more is sent of a body than buffers already hold.
-    /// Over HTTP/2 the server may still send what the stream's window allows, which is held in memory. The timeout for the whole request goes on, the one for an idle connection does not. After 60 seconds the
-    /// connection is closed, and the task fails with code `timedOut`. To stop a download for longer, cancel it and go on with
+    ///
+    /// Over HTTP/2, while other requests use the connection, the server may still send what the stream's window allows, and libcurl holds it
+    /// in memory: at most 32 MiB for each suspended task with libcurl 7.88, which has no option for the window. Without such requests, and
+    /// over HTTP/1.1, at most a mebibyte.
+    ///
+    /// The timeout for the whole request goes on, the one for an idle connection does not. After 60 seconds the connection is closed, and the
+    /// task fails with code `timedOut`. To stop a download for longer, cancel it and go on with
     /// ``ApproovSession/download(for:resuming:onToken:onProgress:)``. A `transport` other than `CurlTransport` goes on with what it has begun.
     public func suspend() {
         let isSuspended = guarded.withLock { guarded in

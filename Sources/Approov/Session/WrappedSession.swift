@@ -6,6 +6,8 @@ import FoundationNetworking
 /// These are the requests that one of its protocol classes claims, such as a test's mock, and those whose scheme is not http or https.
 struct WrappedSession: Sendable {
     private let session: URLSession
+    /// Performs what protocol classes claim; Foundation's own loaders do not exist in it.
+    private let mocked: URLSession?
     /// Safe to share: metatypes are constants, and the array never changes.
     private let protocolClasses: [URLProtocol.Type]
 
@@ -14,6 +16,13 @@ struct WrappedSession: Sendable {
         // Foundation's own classes claim every request that they can load. Ignore them: the caller did not install them.
         protocolClasses = (session.configuration.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
             .filter { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+        // On Linux, a session hands out its own configuration, which must stay as it is.
+        guard !protocolClasses.isEmpty, let configuration = session.configuration.copy() as? URLSessionConfiguration else {
+            mocked = nil
+            return
+        }
+        configuration.protocolClasses = protocolClasses + [NoLoader.self]
+        mocked = URLSession(configuration: configuration)
     }
 
     /// Whether the caller installed protocol classes.
@@ -56,10 +65,14 @@ struct WrappedSession: Sendable {
 
     private func load(_ request: URLRequest) async throws -> (Data, URLResponse) {
         do {
-            return try await session.data(for: request)
+            // Foundation follows redirects itself, to any host and any address, so its loaders must not see an http or https request.
+            guard !Self.isForeign(request) else { return try await session.data(for: request) }
+            guard let mocked else { throw NoLoader.error }
+            return try await mocked.data(for: request)
         } catch {
             // `URLSession` throws its own error on cancellation; throw `CancellationError` instead.
             try Task.checkCancellation()
+            if let error = error as? ApproovError { throw error }
             if let code = (error as? URLError)?.code, Self.permanentCodes.contains(code) {
                 throw ApproovError(
                     .badRequest, "the wrapped session cannot load this URL: check its scheme and what it names", cause: error)
@@ -79,4 +92,19 @@ struct WrappedSession: Sendable {
     private static let permanentCodes: Set<URLError.Code> = [
         .badURL, .unsupportedURL, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile,
     ]
+}
+
+/// The last protocol class, which fails every request that reaches it.
+private final class NoLoader: URLProtocol {
+    static var error: ApproovError {
+        ApproovError(
+            .badRequest,
+            "a protocol class of the wrapped session claimed this request and then did not take it, so nothing was sent: let canInit give"
+                + " the same answer each time")
+    }
+
+    override class func canInit(with request: URLRequest) -> Bool { true }
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+    override func startLoading() { client?.urlProtocol(self, didFailWithError: Self.error) }
+    override func stopLoading() {}
 }

@@ -2,6 +2,8 @@ public import HTTPTypes
 
 /// The content of a response as it arrives, with back pressure: content that is not read is not fetched.
 ///
+/// Over HTTP/2, while other requests use the connection, libcurl 7.88 holds up to 32 MiB of content that is not read, the stream's window.
+///
 /// A ``CurlTransport`` delivers parts of at most 16 KiB. The body can be iterated once. Dropping it before its end ends the transfer.
 public struct ResponseBody: AsyncSequence, Sendable {
     /// A part of the content.

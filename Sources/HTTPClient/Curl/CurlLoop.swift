@@ -9,6 +9,8 @@ final class CurlLoop {
     let epoll: Int32
     /// The monotonic clock in nanoseconds, read before and after each wait.
     private(set) var now: UInt64
+    /// How often libcurl has taken or delivered content.
+    private(set) var movements: UInt64 = 0
     let goAwayWatch = GoAwayWatch()
     private let mailbox: CurlMailbox
     private let configuration: CurlTransportConfiguration
@@ -22,9 +24,7 @@ final class CurlLoop {
     /// The transfers whose request content the server no longer wants.
     private var refusedUploads: [CurlTransfer] = []
     /// The transfers whose response has begun over HTTP/2, and whose request's content may not have ended.
-    private var answeredUploads: [CurlTransfer] = []
-    /// Those of them that are being looked at; empty otherwise.
-    private var checkedUploads: [CurlTransfer] = []
+    private var answeredUploads = AnsweredUploads()
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -184,6 +184,7 @@ final class CurlLoop {
         var wakeAt = nextSweep
         for pool in pools.values {
             if let deadline = pool.deadline { wakeAt = min(wakeAt, deadline) }
+            if let end = pool.restsUntil { wakeAt = min(wakeAt, end) }
         }
         guard wakeAt != .max else { return -1 }
         guard wakeAt > now else { return 0 }
@@ -195,19 +196,23 @@ final class CurlLoop {
         pools[transfer.poolNumber]?.hasServerEnded(localPort, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
     }
 
+    /// Notes that libcurl has taken or delivered content.
+    func contentHasMoved() { movements &+= 1 }
+
     func headIsReady(of transfer: CurlTransfer) {
         readyHeads.append(transfer)
     }
 
     func uploadIsAnswered(of transfer: CurlTransfer) {
-        if transfer.mayBeOverHTTP2 { answeredUploads.append(transfer) }
+        if transfer.mayBeOverHTTP2 { answeredUploads.insert(transfer) }
     }
 
     /// Notes that libcurl has taken all content of a request.
-    ///
-    /// The response may be complete before its head was read, when another transfer on the connection has received it.
     func contentIsTaken(of transfer: CurlTransfer) {
-        if transfer.isHeadComplete || pools[transfer.poolNumber]?.activeTransfers ?? 0 > 1 { uploadIsAnswered(of: transfer) }
+        let count = pools[transfer.poolNumber]?.activeTransfers ?? 0
+        if AnsweredUploads.mayBeAnswered(isHeadComplete: transfer.isHeadComplete, transfersInPool: count) {
+            uploadIsAnswered(of: transfer)
+        }
     }
 
     func uploadIsRefused(of transfer: CurlTransfer) {
@@ -249,18 +254,18 @@ final class CurlLoop {
     /// content is sent; libcurl then waits for the socket, which stays silent (on_stream_close in lib/http2.c).
     private func checkAnsweredUploads() {
         // Reading may add to the list.
-        swap(&answeredUploads, &checkedUploads)
-        for transfer in checkedUploads where transfer.activeIndex >= 0 {
+        for transfer in answeredUploads.takeAll() where transfer.activeIndex >= 0 {
             guard let pool = pools[transfer.poolNumber] else { continue }
             if transfer.isRefused {
                 // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that.
-                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.append(transfer) }
+                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
                 continue
             }
-            // A paused response must not be read; libcurl reads by itself when the pause ends.
-            if transfer.exchange.isPaused || transfer.suspendedAt != nil || pool.read(for: transfer) { answeredUploads.append(transfer) }
+            // A paused response must not be read; libcurl reads by itself when the pause ends. While the server takes no content, reading
+            // again and again would keep the thread awake.
+            let isPaused = transfer.exchange.isPaused || transfer.suspendedAt != nil
+            if isPaused || pool.isResting(transfer.localPort) || pool.read(for: transfer) { answeredUploads.insert(transfer) }
         }
-        checkedUploads.removeAll(keepingCapacity: true)
     }
 
     /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
@@ -331,7 +336,7 @@ final class CurlLoop {
                         "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
                 continue
             }
-            if transfer.isSilentUpload(now: now) { answeredUploads.append(transfer) }
+            if transfer.isSilentUpload(now: now) { answeredUploads.insert(transfer) }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             index += 1
         }
@@ -399,7 +404,8 @@ extension CurlTransfer {
 
     /// Whether a request with content has waited for its response for a while over HTTP/2, where libcurl may have missed it.
     fileprivate func isSilentUpload(now: UInt64) -> Bool {
-        upload.hasContent && !isPaused && now - lastActivity >= sweepInterval && mayBeOverHTTP2
+        upload.hasContent && AnsweredUploads.isSilent(isPaused: isPaused, quiet: now - lastActivity, interval: sweepInterval)
+            && mayBeOverHTTP2
     }
 
     /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.

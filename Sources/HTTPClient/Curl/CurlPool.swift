@@ -27,7 +27,9 @@ final class CurlPool {
     /// When the last transfer ended, in the driver's nanoseconds.
     var idleSince: UInt64
     private let epoll: Int32
-    private var watched: [Int32: (wanted: UInt32, registered: UInt32)] = [:]
+    private var watched: [Int32: WatchedSocket] = [:]
+    /// When the first socket is asked about writing again, in the driver's nanoseconds; nil if none rests.
+    private(set) var restsUntil: UInt64?
     private var changed: [Int32] = []
     private var sockets = SocketsByPort()
     private unowned let loop: CurlLoop
@@ -90,25 +92,33 @@ final class CurlPool {
         if what & CURL_POLL_IN != 0 { events |= UInt32(clibcurl_epoll_in) }
         if what & CURL_POLL_OUT != 0 { events |= UInt32(clibcurl_epoll_out) }
         if watched[socket] == nil { sockets.insert(socket) }
-        let registered = watched[socket]?.registered ?? 0
-        watched[socket] = (events, registered)
-        if events != registered { changed.append(socket) }
+        var entry = watched[socket] ?? WatchedSocket(wanted: events)
+        entry.wanted = events
+        watched[socket] = entry
+        if entry.effective != entry.registered { changed.append(socket) }
         return 0
     }
 
     /// Whether libcurl wants events of the connection with this local port.
     func isWatching(_ localPort: Int32) -> Bool { sockets.socket(at: localPort).map { watched[$0] != nil } ?? false }
 
+    /// Whether the connection with this local port cannot be written to for now, although its socket can.
+    func isResting(_ localPort: Int32) -> Bool {
+        restsUntil != nil && sockets.socket(at: localPort).map { watched[$0]?.restsUntil != nil } ?? false
+    }
+
     /// Tells the kernel which events libcurl wants now.
     ///
     /// Called once before each wait, because libcurl turns writing on and off again for each request in between.
     func registerChanges() {
+        if let restsUntil, restsUntil <= loop.now { wakeSockets() }
         guard !changed.isEmpty else { return }
         for socket in changed {
-            guard let (wanted, registered) = watched[socket], wanted != registered else { continue }
+            guard let entry = watched[socket], entry.effective != entry.registered else { continue }
             let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
-            let operation = registered == 0 ? clibcurl_epoll_add : clibcurl_epoll_modify
-            if clibcurl_epoll_control(epoll, Int32(operation), socket, wanted, tag) == 0 { watched[socket] = (wanted, wanted) }
+            let operation = entry.registered == 0 ? clibcurl_epoll_add : clibcurl_epoll_modify
+            guard clibcurl_epoll_control(epoll, Int32(operation), socket, entry.effective, tag) == 0 else { continue }
+            watched[socket]?.registered = entry.effective
         }
         changed.removeAll(keepingCapacity: true)
     }
@@ -141,7 +151,27 @@ final class CurlPool {
         if events & UInt32(clibcurl_epoll_out) != 0 { mask |= CURL_CSELECT_OUT }
         if events & UInt32(clibcurl_epoll_error) != 0 { mask |= CURL_CSELECT_ERR }
         var running: Int32 = 0
+        let movements = loop.movements
         curl_multi_socket_action(multi, socket, mask, &running)
+        guard var entry = watched[socket] else { return }
+        entry.worked(on: events, hasMoved: loop.movements != movements, now: loop.now)
+        watched[socket] = entry
+        guard entry.effective != entry.registered else { return }
+        changed.append(socket)
+        if let end = entry.restsUntil { restsUntil = min(restsUntil ?? end, end) }
+    }
+
+    private func wakeSockets() {
+        restsUntil = nil
+        for (socket, entry) in watched {
+            guard let end = entry.restsUntil else { continue }
+            guard end <= loop.now else {
+                restsUntil = min(restsUntil ?? end, end)
+                continue
+            }
+            watched[socket]?.wake()
+            changed.append(socket)
+        }
     }
 
     func actOnTimer() {

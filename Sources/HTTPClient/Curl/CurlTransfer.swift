@@ -49,6 +49,8 @@ final class CurlTransfer: @unchecked Sendable {
     var suspendedAt: UInt64?
     /// Whether the upload that the server no longer wants was unpaused.
     var isUploadUnpaused = false
+    /// Whether the transfer is in the loop's list of answered uploads.
+    var isListed = false
     /// Whether the requesting task has received the head.
     private var isHeadDelivered = false
     /// Whether a response that libcurl reports as complete may have lost its content with the connection.
@@ -234,7 +236,9 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func touch() {
-        if let loop { lastActivity = loop.now }
+        guard let loop else { return }
+        lastActivity = loop.now
+        loop.contentHasMoved()
     }
 
     // MARK: The driver

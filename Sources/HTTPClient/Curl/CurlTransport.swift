@@ -21,6 +21,9 @@ public struct CurlTransportConfiguration: Sendable {
     /// The most requests at once, waiting ones included; one more fails with code `tooManyRequests`.
     public var maximumRequests = 65_536
     /// Fetches the OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.
+    ///
+    /// The server's certificate names the URLs. The default refuses private addresses when the request does; your own fetcher must judge
+    /// the URLs itself.
     public var lookupFetcher: (any TrustLookupFetching)?
     /// How long the look-ups of one attempt may take together; slower ones count as failed.
     public var lookupTimeout: Duration = .seconds(10)

@@ -149,6 +149,8 @@ final class CurlUpload: Sendable {
     }
 
     private func makeRoom() async throws {
+        // The common case costs no continuation.
+        guard !guarded.withLock({ $0.state.hasRoom }) else { return }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
                 switch guarded.withLock({ $0.state.makeRoom(for: waiter) }) {

@@ -34,7 +34,7 @@ struct CurlUploadState<Waiter: Sendable>: Sendable {
     /// Bytes handed to libcurl so far.
     private(set) var sent = 0
     private var phase = Phase.unwanted
-    private var pending = PendingBytes(spare: Self.highWater)
+    private var pending = PendingBytes()
     /// The producing task, while it waits for room.
     private var room: Waiter?
 
@@ -94,6 +94,9 @@ struct CurlUploadState<Waiter: Sendable>: Sendable {
 
     // MARK: The producing task
 
+    /// Whether the producing task may hand over the next part now.
+    var hasRoom: Bool { if case .flowing = phase { pending.count < Self.highWater } else { false } }
+
     /// Asks for room for the next part.
     ///
     /// - Parameter waiter: The producing task; kept when the answer is `wait`.
@@ -101,7 +104,7 @@ struct CurlUploadState<Waiter: Sendable>: Sendable {
     mutating func makeRoom(for waiter: Waiter) -> Room {
         switch phase {
         case .failed, .ended, .complete: return .ended
-        case .flowing where pending.count < Self.highWater: return .free
+        case .flowing where hasRoom: return .free
         case .flowing, .unwanted:
             room = waiter
             return .wait

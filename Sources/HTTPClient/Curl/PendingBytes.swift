@@ -1,41 +1,45 @@
+import DequeModule
+
 /// Bytes that wait to be sent: added at the end, taken from the start.
 struct PendingBytes: Sendable {
-    private var bytes: [UInt8] = []
-    /// The bytes at the start that were taken already.
-    private var taken = 0
-    /// The most taken bytes to hold.
-    private let spare: Int
+    /// A part that is smaller than this takes those that follow, because each array has a cost of its own.
+    private static let smallest = 16 << 10
 
-    /// Makes an empty buffer.
-    ///
-    /// - Parameter spare: When this many bytes were taken, they are dropped at the latest.
-    init(spare: Int) { self.spare = spare }
+    private var parts: Deque<[UInt8]> = []
+    /// The bytes of the first part that were taken already.
+    private var taken = 0
+    /// The bytes in memory.
+    private(set) var held = 0
 
     /// The bytes that wait.
-    var count: Int { bytes.count - taken }
-
-    /// The bytes in memory.
-    var held: Int { bytes.count }
+    var count: Int { held - taken }
 
     mutating func append(_ part: [UInt8]) {
-        if taken >= spare {
-            // A producer that is always ahead never lets the buffer run empty, so the taken bytes are dropped here.
-            bytes.removeFirst(taken)
-            taken = 0
+        held += part.count
+        // The first part may be half taken, and must not grow without limit.
+        if parts.count > 1, parts[parts.count - 1].count < Self.smallest {
+            parts[parts.count - 1] += part
+        } else if !part.isEmpty {
+            parts.append(part)
         }
-        if bytes.isEmpty { bytes = part } else { bytes += part }
     }
 
     /// Moves as many bytes as there are, and as fit, into a buffer, and returns their number.
     mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(buffer.count, count)
-        guard count > 0 else { return 0 }
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
-        taken += count
-        if taken == bytes.count {
-            bytes.removeAll(keepingCapacity: true)
+        var filled = 0
+        while filled < buffer.count, let part = parts.first {
+            let count = min(buffer.count - filled, part.count - taken)
+            part.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(
+                    from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count]))
+            }
+            filled += count
+            taken += count
+            guard taken == part.count else { break }
+            parts.removeFirst()
+            held -= taken
             taken = 0
         }
-        return count
+        return filled
     }
 }

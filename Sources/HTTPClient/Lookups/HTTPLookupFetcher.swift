@@ -16,6 +16,8 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
 
     private let transport: any HTTPTransport
     private let policy: TrustPolicy
+    /// Whether to refuse connections to addresses that are not public.
+    private let refusesPrivateAddresses: Bool
 
     /// Makes a fetcher.
     ///
@@ -23,8 +25,14 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     ///   - transport: Sends the requests.
     ///   - policy: The policy of the requests; as they use plain http, it only decides which hosts are refused.
     public init(transport: any HTTPTransport, policy: TrustPolicy) {
+        self.init(transport: transport, policy: policy, refusesPrivateAddresses: false)
+    }
+
+    /// Makes a fetcher for requests that refuse private addresses: a server's certificate names where to look up.
+    init(transport: any HTTPTransport, policy: TrustPolicy, refusesPrivateAddresses: Bool) {
         self.transport = transport
         self.policy = policy
+        self.refusesPrivateAddresses = refusesPrivateAddresses
     }
 
     /// Fetches the answer of one look-up within ten seconds.
@@ -53,6 +61,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         options.maximumBodyBytes = limit
         options.decompresses = false
         options.proxy = proxy
+        options.refusesPrivateAddresses = refusesPrivateAddresses
         options.isIdempotent = true
         var request = TransportRequest(url: url, policy: policy, options: options)
         if lookup.kind == .ocsp {

@@ -7,10 +7,14 @@ final class LookupCoalescer: Sendable {
     /// The most look-ups at once; one more fails immediately.
     private static let capacity = 256
 
-    /// The key by which requests share a look-up: a look-up for a proxy must not bypass the proxy, nor the other way round.
+    /// The key by which requests share a look-up.
+    ///
+    /// A look-up for a proxy must not bypass the proxy, nor the other way round. A request that refuses private addresses must not get the
+    /// answer of one that connected to them.
     private struct Route: Hashable {
         let lookup: TrustLookup
         let proxy: ProxyConfiguration?
+        let refusesPrivateAddresses: Bool
     }
 
     private struct State {
@@ -40,11 +44,15 @@ final class LookupCoalescer: Sendable {
         of lookups: [TrustLookup], for request: TransportRequest, until deadline: ContinuousClock.Instant?,
         over transport: any HTTPTransport
     ) async throws -> [TrustLookup: TrustLookupResult] {
-        let fetcher = fetcher ?? HTTPLookupFetcher(transport: transport, policy: policy(of: request))
+        let refusesPrivateAddresses = request.options.refusesPrivateAddresses
+        let fetcher =
+            fetcher
+            ?? HTTPLookupFetcher(transport: transport, policy: policy(of: request), refusesPrivateAddresses: refusesPrivateAddresses)
         let proxy = request.options.proxy
         let results = await withTaskGroup(of: (TrustLookup, TrustLookupResult).self) { group in
             for lookup in lookups {
-                group.addTask { (lookup, await self.result(of: lookup, until: deadline, proxy: proxy, by: fetcher)) }
+                let route = Route(lookup: lookup, proxy: proxy, refusesPrivateAddresses: refusesPrivateAddresses)
+                group.addTask { (lookup, await self.result(of: route, until: deadline, by: fetcher)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
@@ -63,17 +71,15 @@ final class LookupCoalescer: Sendable {
     }
 
     private func result(
-        of lookup: TrustLookup, until deadline: ContinuousClock.Instant?, proxy: ProxyConfiguration?,
-        by fetcher: any TrustLookupFetching
+        of route: Route, until deadline: ContinuousClock.Instant?, by fetcher: any TrustLookupFetching
     ) async -> TrustLookupResult {
-        let route = Route(lookup: lookup, proxy: proxy)
         let task = state.withLock { state -> Task<TrustLookupResult, Never>? in
             if let running = state.running[route] {
                 state.running[route] = (running.task, running.waiters + 1)
                 return running.task
             }
             guard state.running.count < Self.capacity else { return nil }
-            let task = Task { [timeout] in await Self.fetch(lookup, proxy: proxy, by: fetcher, within: timeout) }
+            let task = Task { [timeout] in await Self.fetch(route.lookup, proxy: route.proxy, by: fetcher, within: timeout) }
             state.running[route] = (task, 1)
             return task
         }

@@ -9,6 +9,10 @@ struct LoopbackLimits: Sendable {
     var connectionTimeout: Duration = .seconds(5)
     /// The most connections at a time; further ones wait in the system's queue.
     var maximumConnections = 16
+    /// How long no connection is accepted after the system refused one, for example because the process has too many open files.
+    var acceptPause: Duration = .milliseconds(100)
+    /// Accepts a connection of the listening socket; returns a descriptor, or -1 and sets `errno`.
+    var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }
 }
 
 /// An event that ends a wait for sockets, from another thread.
@@ -41,22 +45,25 @@ final class LoopbackListener: Sendable {
     /// A browser's connection.
     private struct Connection {
         let descriptor: Int32
-        let deadline: ContinuousClock.Instant
+        /// The clock's uptime at which the connection is closed.
+        let deadline: Duration
         var head: [UInt8] = []
     }
 
     let port: UInt16
     private let descriptor: Int32
     private let path: String
+    private let clock: any TimeSource
     private let limits: LoopbackLimits
 
     /// Listens on a free port.
     ///
     /// - Parameters:
     ///   - path: The path that is accepted.
+    ///   - clock: The clock for the time that connections have.
     ///   - limits: The bounds.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the system refuses.
-    init(path: String, limits: LoopbackLimits) throws {
+    init(path: String, clock: any TimeSource, limits: LoopbackLimits) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -75,6 +82,7 @@ final class LoopbackListener: Sendable {
         }
         self.descriptor = descriptor
         self.path = path
+        self.clock = clock
         self.limits = limits
         port = UInt16(bigEndian: address.sin_port)
     }
@@ -89,15 +97,20 @@ final class LoopbackListener: Sendable {
     /// - Returns: What `judge` returned or threw; nil if the wait was ended, or the system's sockets fail.
     func serve<Value>(until stop: StopSignal, _ judge: (String) throws -> Value) -> Result<Value, any Error>? {
         var connections: [Connection] = []
+        /// Until when no connection is accepted.
+        var pause: Duration?
         defer { for connection in connections { close(connection.descriptor) } }
         while true {
+            if let end = pause, end <= clock.uptime { pause = nil }
+            let isAccepting = connections.count < limits.maximumConnections && pause == nil
             var polled = [
                 pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
-                // A negative descriptor is not polled: with all places taken, further connections wait.
-                pollfd(fd: connections.count < limits.maximumConnections ? descriptor : -1, events: Int16(POLLIN), revents: 0),
+                // A negative descriptor is not polled: with all places taken, or none left in the process, further connections wait.
+                pollfd(fd: isAccepting ? descriptor : -1, events: Int16(POLLIN), revents: 0),
             ]
             polled += connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-            let wait = connections.map(\.deadline).min().map { max(.zero, $0 - .now) }
+            let ends = connections.map(\.deadline) + (pause.map { [$0] } ?? [])
+            let wait = ends.min().map { max(.zero, $0 - clock.uptime) }
             let milliseconds = wait.map { Int32($0.components.seconds * 1_000 + $0.components.attoseconds / 1_000_000_000_000_000) + 1 }
             guard poll(&polled, nfds_t(polled.count), milliseconds ?? -1) >= 0 || errno == EINTR else { return nil }
             guard polled[0].revents == 0 else { return nil }
@@ -109,16 +122,22 @@ final class LoopbackListener: Sendable {
             }
             connections = open
             if let result { return result }
-            if polled[1].revents != 0, let accepted = accept() { connections.append(accepted) }
+            guard polled[1].revents != 0 else { continue }
+            if let accepted = accept() {
+                connections.append(accepted)
+            } else if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) {
+                // The connection still waits, so that polling would return at once, again and again.
+                pause = clock.uptime + limits.acceptPause
+            }
         }
     }
 
     private func accept() -> Connection? {
-        let accepted = Glibc.accept(descriptor, nil, nil)
+        let accepted = limits.accept(descriptor)
         guard accepted >= 0 else { return nil }
         _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
-        return Connection(descriptor: accepted, deadline: .now + limits.connectionTimeout)
+        return Connection(descriptor: accepted, deadline: clock.uptime + limits.connectionTimeout)
     }
 
     private enum Progress { case waiting, closed }
@@ -126,7 +145,7 @@ final class LoopbackListener: Sendable {
     private func step<Value>(
         _ connection: inout Connection, isReady: Bool, _ judge: (String) throws -> Value, _ result: inout Result<Value, any Error>?
     ) -> Progress {
-        guard isReady else { return connection.deadline > .now ? .waiting : .closed }
+        guard isReady else { return connection.deadline > clock.uptime ? .waiting : .closed }
         var buffer = [UInt8](repeating: 0, count: 2_048)
         let count = recv(connection.descriptor, &buffer, buffer.count, 0)
         guard count > 0 else { return count < 0 && (errno == EAGAIN || errno == EINTR) ? .waiting : .closed }

@@ -28,7 +28,7 @@ public final class LoopbackRedirect: Sendable {
         guard path.hasPrefix("/"), path.utf8.count <= 256, path.utf8.allSatisfy(isAllowed) else {
             throw OAuth2Error(.configurationError, "the path of a redirect begins with / and has neither a query nor percent signs")
         }
-        let listener = try LoopbackListener(path: path, limits: limits)
+        let listener = try LoopbackListener(path: path, clock: clock, limits: limits)
         guard let url = URL(string: "http://127.0.0.1:\(listener.port)\(path)") else {
             throw OAuth2Error(.configurationError, "the path of a redirect cannot be part of a URL; use letters and digits")
         }

@@ -37,6 +37,32 @@ import Testing
         await site.stop()
     }
 
+    @Test(
+        "An upload waits while the server reads nothing, and is complete when it reads",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])
+    func lateReader(versions: TestHTTPServer.Versions) async throws {
+        let gate = Gate()
+        let site = try await Site.start(versions: versions) { request in
+            try await gate.wait()
+            var count = 0
+            for try await piece in request.body { count += piece.count }
+            return TestResponse(text: "\(count)")
+        }
+        let size = 8 << 20
+        let hasBegun = Shared(false)
+        var request = TransportRequest(
+            url: try site.url(), method: .post, body: .bytes([UInt8](repeating: 1, count: size)), policy: try site.policy())
+        request.options.onUpload = { _ in hasBegun.value = true }
+        let (transport, upload) = (site.transport, request)
+        let text = Task { try await transport.send(upload).body.collect(upTo: 100) }
+        try #require(await eventually { hasBegun.value })
+        // Long enough for the driver to stop asking whether it can write.
+        try await Task.sleep(for: .milliseconds(100))
+        gate.open()
+        #expect(try await text.value == Array("\(size)".utf8))
+        await site.stop()
+    }
+
     @Test("The client uploads a whole file, and reports progress up to its size")
     func file() async throws {
         let site = try await Site.start { request in

@@ -11,7 +11,7 @@ import Testing
 
     @Test("Bytes are taken in the order in which they were added, as many as fit")
     func order() {
-        var pending = PendingBytes(spare: 4)
+        var pending = PendingBytes()
         #expect(take(3, from: &pending) == [])
         pending.append([1, 2])
         pending.append([3, 4])
@@ -25,7 +25,7 @@ import Testing
 
     @Test("The buffer drops bytes that were taken, even if it never becomes empty")
     func bounded() {
-        var pending = PendingBytes(spare: 100)
+        var pending = PendingBytes()
         pending.append([UInt8](repeating: 0, count: 10))
         var next: UInt8 = 1
         var most = 0
@@ -36,6 +36,23 @@ import Testing
             most = max(most, pending.held)
         }
         #expect(pending.count == 10)
-        #expect(most <= 130)
+        #expect(most <= 20)
+    }
+
+    @Test("A read takes bytes of several parts, of any size")
+    func severalParts() {
+        var pending = PendingBytes()
+        let sizes = [1, 0, 20_000, 3, 16_384, 70_000, 2, 2]
+        var all: [UInt8] = []
+        for (index, size) in sizes.enumerated() {
+            let part = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ index) }
+            all += part
+            pending.append(part)
+        }
+        #expect(pending.count == all.count)
+        var read: [UInt8] = []
+        while pending.count > 0 { read += take(30_001, from: &pending) }
+        #expect(read == all)
+        #expect(pending.held == 0)
     }
 }

@@ -1,10 +1,12 @@
 import ApproovTesting
 import CertificatePinning
+import HTTPTypes
+import TestTags
 import Testing
 
 @testable import HTTPClient
 
-@Suite("LookupCoalescer", .timeLimit(.minutes(5)))
+@Suite("LookupCoalescer", .tags(.sockets), .timeLimit(.minutes(5)))
 struct LookupCoalescerTests {
     /// Answers once the test opens the gate, and counts fetches and cancellations.
     private actor Fetcher: TrustLookupFetching {
@@ -70,6 +72,40 @@ struct LookupCoalescerTests {
             try await group.waitForAll()
         }
         #expect(await Set(fetcher.proxies) == [nil, proxied.options.proxy])
+        #expect(await fetcher.count == 2)
+    }
+
+    @Test("Look-ups of a request that refuses private addresses connect to none, and share no answer with other requests")
+    func privateAddresses() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in
+            TestResponse(headerFields: [.contentType: "application/pkix-crl"], body: [1, 2, 3])
+        }
+        let transport = try CurlTransport()
+        for host in ["127.0.0.1", "localhost"] {
+            let lookup = TrustLookup(kind: .crl, url: "http://\(host):\(server.port)/list")
+            var request = try request()
+            request.options.refusesPrivateAddresses = true
+            let result = try await transport.lookups.results(of: [lookup], for: request, until: nil, over: transport)[lookup]
+            #expect(result?.failure != nil)
+        }
+        #expect(server.counters.connections == 0)
+        transport.shutdown()
+        await server.stop()
+
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let open = try request()
+        var closed = open
+        closed.options.refusesPrivateAddresses = true
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for request in [open, closed] {
+                group.addTask {
+                    _ = try await coalescer.results(of: [lookup], for: request, until: nil, over: InProcessTransport(status: 200))
+                }
+            }
+            try #require(await eventually { coalescer.waiterCount == 2 })
+            fetcher.gate.open()
+            try await group.waitForAll()
+        }
         #expect(await fetcher.count == 2)
     }
 

@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovTesting
 import Foundation
 import TestTags
@@ -14,8 +15,8 @@ import Testing
         let clock = ManualClock()
         let port: Int
 
-        init(limits: LoopbackLimits = LoopbackLimits()) throws {
-            let redirect = try LoopbackRedirect(path: "/callback", clock: clock, limits: limits)
+        init(limits: LoopbackLimits = LoopbackLimits(), time: (any TimeSource)? = nil) throws {
+            let redirect = try LoopbackRedirect(path: "/callback", clock: time ?? clock, limits: limits)
             let request = try AuthorizationRequest(client: Samples.client(), redirectURI: redirect.redirectURI)
             self.redirect = redirect
             self.request = request
@@ -71,11 +72,43 @@ import Testing
 
     @Test("Silent and slow connections do not keep the user's redirect away, and are closed")
     func silent() async throws {
-        let waiting = try Waiting(limits: LoopbackLimits(connectionTimeout: .milliseconds(50), maximumConnections: 2))
+        let waiting = try Waiting(
+            limits: LoopbackLimits(connectionTimeout: .milliseconds(50), maximumConnections: 2), time: SystemTimeSource())
         let silent = try (0..<5).map { _ in try RawClient(port: waiting.port) }
         for client in silent { client.write("GET /call") }
         for client in silent { #expect(await client.readToEnd().isClosed) }
         try #require(try await waiting.get(waiting.good) == "200")
+        _ = try await waiting.task.value
+    }
+
+    @Test("When the system accepts no connection, the listener pauses before it tries again, and serves the open ones meanwhile")
+    func noDescriptors() async throws {
+        let calls = Shared(0)
+        var limits = LoopbackLimits()
+        limits.accept = { descriptor in
+            let isThird = calls.change { calls in
+                calls += 1
+                return calls == 3
+            }
+            guard !isThird else {
+                errno = EMFILE
+                return -1
+            }
+            return accept(descriptor, nil, nil)
+        }
+        let waiting = try Waiting(limits: limits)
+        let open = try [RawClient(port: waiting.port), RawClient(port: waiting.port)]
+        try #require(await eventually { calls.value == 2 })
+        let late = try RawClient(port: waiting.port)
+        late.write("GET \(waiting.good) HTTP/1.1\r\nHost: 127.0.0.1:\(waiting.port)\r\n\r\n")
+        try #require(await eventually { calls.value >= 3 })
+        for client in open {
+            client.write("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(waiting.port)\r\n\r\n")
+            #expect(await client.readToEnd().text.hasPrefix("HTTP/1.1 404"))
+        }
+        #expect(calls.value == 3)
+        waiting.clock.advance(by: .milliseconds(100))
+        #expect(await late.readToEnd().text.hasPrefix("HTTP/1.1 200"))
         _ = try await waiting.task.value
     }
 

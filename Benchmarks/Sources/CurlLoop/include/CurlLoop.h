@@ -13,4 +13,7 @@ long curl_loop_run(CurlLoop *_Nonnull loop, double seconds);
 /// Frees what `curl_loop_create` made.
 void curl_loop_destroy(CurlLoop *_Nonnull loop);
 
+/// Posts the first `bytes` bytes of `file` with curl_easy_perform and libcurl's defaults. Returns the status, or -1 without an answer.
+long curl_upload(const char *_Nonnull url, const char *_Nonnull caFile, const char *_Nonnull file, long bytes);
+
 #endif
