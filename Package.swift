@@ -393,7 +393,7 @@ let package = Package(
             dependencies: [
                 "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
                 "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
-                "MessageSignatures", "OAuth2", "OHTTP", "TestTags",
+                "MessageSignatures", "OAuth2", "OAuth2SecretService", "OHTTP", "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),

@@ -31,7 +31,9 @@ struct BadItemTests {
         let error = await #expect(throws: OAuth2Error.self) { try await store.token(for: Samples.key()) }
         #expect(error?.code == .tokenDamaged)
         #expect(error?.description.contains("s3cret") == false)
-        #expect(await codeThrown(as: OAuth2Error.self) { try await store.replace(Samples.token(), with: nil, for: Samples.key()) } == .tokenDamaged)
+        #expect(
+            await codeThrown(as: OAuth2Error.self) { try await store.replace(Samples.token(), with: nil, for: Samples.key()) }
+                == .tokenDamaged)
         try await store.store(Samples.token("new"), for: Samples.key())
         #expect(try await store.token(for: Samples.key())?.accessToken == "new")
     }

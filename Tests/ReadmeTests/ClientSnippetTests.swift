@@ -47,6 +47,22 @@ import Testing
         guard case .tryLater = try await delete(client.resource("items/7")) else { throw TestServerError("not to be tried later") }
     }
 
+    @Test("The article's order tells a 200 that is an error from one that is not")
+    func envelope() async throws {
+        let answers = Shared([#"{"ok": false, "code": 40, "message": "Sold out."}"#, #"{"item": "tea"}"#])
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in
+            let text = answers.change { $0.removeFirst() }
+            return TestResponse(headerFields: [.contentType: "application/json"], text: text)
+        }
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
+        guard case .declined("40"?, "Sold out."?) = try await place(Order(item: "tea"), with: client) else {
+            throw TestServerError("not declined")
+        }
+        guard case .ordered(let order) = try await place(Order(item: "tea"), with: client) else { throw TestServerError("not ordered") }
+        #expect(order.item == "tea")
+        await server.stop()
+    }
+
     @Test("The article's upload sends both parts of the form")
     func upload() async throws {
         let bodies = Shared<[Data]>([])

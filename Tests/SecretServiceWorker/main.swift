@@ -15,7 +15,9 @@ do {
             lockDirectory: URL(filePath: arguments[2], directoryHint: .isDirectory), busAddress: arguments[1].isEmpty ? nil : arguments[1])
     }
     let store = makeStore()
-    guard let url = URL(string: "https://login.test/token"), let count = Int(arguments[arguments.count - 1]) else { throw CocoaError(.fileNoSuchFile) }
+    guard let url = URL(string: "https://login.test/token"), let count = Int(arguments[arguments.count - 1]) else {
+        throw CocoaError(.fileNoSuchFile)
+    }
     let client = try OAuth2Client(id: "app", server: OAuth2Server(tokenURL: url))
     let key = TokenKey(client: client, authorization: Authorization(level: .user))
     if arguments[3] == "connect" {

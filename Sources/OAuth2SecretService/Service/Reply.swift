@@ -11,9 +11,7 @@ final class Reply<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Returns the value; to be called once.
-    ///
-    /// - Parameter start: Begins what leads to the value.
+    /// Runs `start`, which begins what leads to the value, and returns the value; called once.
     func value(_ start: () -> Void) async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state -> Value? in

@@ -5,14 +5,18 @@ internal import Synchronization
 
 /// Carries out one call to the Secret Service after the other, on a thread that may block.
 final class SecretServiceCalls: Sendable {
-    /// The most calls at once. More can only come together behind a service that answers neither a call nor its cancellation.
-    private static let maximumCalls = 1_000
+    /// The most calls at once.
+    ///
+    /// More can only come together behind a service that answers neither a call nor its cancellation.
+    private static let maximumCalls = 100_000
 
     private let busAddress: String?
     private let timeout: Duration
     private let clock: any TimeSource
     private let queue = DispatchQueue(label: "approov.secret-service")
-    /// The connection of the last call that succeeded. The lock is held during a call, and only by the queue.
+    /// The connection of the last call that succeeded.
+    ///
+    /// The lock is held during a call, and only by the queue.
     private let kept = Mutex<SecretServiceConnection?>(nil)
     /// The number of calls that the queue has.
     private let count = Mutex(0)
@@ -53,7 +57,8 @@ final class SecretServiceCalls: Sendable {
         _ body: @escaping @Sendable (SecretServiceConnection, Cancellation) throws(SecretServiceFailure) -> Value
     ) async throws -> Value {
         let isTooMany = count.withLock { count in
-            if count < Self.maximumCalls { count += 1 } else { return true }
+            guard count < Self.maximumCalls else { return true }
+            count += 1
             return false
         }
         guard !isTooMany else {

@@ -24,8 +24,9 @@ final class SecretServiceConnection {
     /// - Parameters:
     ///   - busAddress: The bus; nil for the process's session bus.
     ///   - cancellation: Ends the attempt.
+    /// - Throws: ``SecretServiceFailure``.
     init(busAddress: String?, _ cancellation: Cancellation) throws(SecretServiceFailure) {
-        let context = g_main_context_new()
+        let context: OpaquePointer = g_main_context_new()
         g_main_context_push_thread_default(context)
         defer { g_main_context_pop_thread_default(context) }
         do throws(SecretServiceFailure) {
@@ -43,7 +44,7 @@ final class SecretServiceConnection {
             g_main_context_unref(context)
             throw error
         }
-        self.context = context!
+        self.context = context
         schema = clibsecret_schema(TokenItem.schema, TokenItem.attributes.store, TokenItem.attributes.key)
     }
 
@@ -57,9 +58,9 @@ final class SecretServiceConnection {
         _ busAddress: String?, _ cancellation: Cancellation
     ) throws(SecretServiceFailure) -> OpaquePointer {
         try cancellation.lend { cancellable throws(SecretServiceFailure) in
-            let address =
+            let address: UnsafeMutablePointer<CChar> =
                 if let busAddress {
-                    g_strdup(busAddress)!
+                    g_strdup(busAddress)
                 } else {
                     try glib(otherwise: .noBus) { g_dbus_address_get_for_bus_sync(G_BUS_TYPE_SESSION, cancellable, $0) }
                 }
@@ -124,9 +125,7 @@ final class SecretServiceConnection {
 
     private static let leftLocked = SecretServiceFailure(.locked, "the item is in a locked keyring")
 
-    /// Whether there is an item with the attributes.
-    ///
-    /// - Parameter isWanted: Whether an item counts, by whether it is locked.
+    /// Whether there is an item with the attributes that counts; `isWanted` decides, by whether the item is locked.
     private func hasItem(
         _ attributes: OpaquePointer, _ cancellable: UnsafeMutablePointer<GCancellable>, _ flags: SecretSearchFlags = SECRET_SEARCH_NONE,
         where isWanted: (_ isLocked: Bool) -> Bool = { _ in true }
@@ -153,7 +152,7 @@ final class SecretServiceConnection {
             while g_main_context_iteration(context, 0) != 0 {}
             g_main_context_pop_thread_default(context)
         }
-        let attributes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free)!
+        let attributes: OpaquePointer = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free)
         defer { g_hash_table_unref(attributes) }
         g_hash_table_insert(attributes, g_strdup(TokenItem.attributes.store), g_strdup(item.store))
         g_hash_table_insert(attributes, g_strdup(TokenItem.attributes.key), g_strdup(item.key))
