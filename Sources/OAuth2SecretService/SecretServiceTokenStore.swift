@@ -8,7 +8,7 @@ public import Foundation
 /// the user's session can read the items; a service without a session uses `FileTokenStore`.
 ///
 /// A locked keyring makes the service ask the user for its password. Each call to the service ends after a timeout, or when its task is
-/// cancelled, and has its own thread to wait on.
+/// cancelled, and has its own thread to wait on. A read takes a few milliseconds, and the calls of a store come one after the other.
 public final class SecretServiceTokenStore: TokenStore {
     private let name: String
     private let locks: TokenLocks

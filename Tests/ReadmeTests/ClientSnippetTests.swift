@@ -35,6 +35,17 @@ import Testing
         await server.stop()
     }
 
+    @Test("The README's offline session gives what its recorded session received, without the server")
+    func offline() async throws {
+        let server = try await server(#"[{"id": 3, "title": "Linux"}]"#, #"{"id": 7, "title": "Swift"}"#, Shared([]))
+        let folder = try TemporaryFolder()
+        let api = try #require(URL(string: server.url + "/v1"))
+        let live = try await publish("Swift", at: api, over: recordedSession(into: folder.file("recording"), service: nil))
+        await server.stop()
+        let replayed = try await publish("Swift", at: api, over: offlineSession(from: folder.file("recording")))
+        #expect(replayed.map(\.id) == live.map(\.id) && live.map(\.id) == [3])
+    }
+
     @Test("The article's rules add the language, and its deletion tells a refusal from an unreachable server")
     func rulesAndRefusals() async throws {
         let seen = Shared<[Seen]>([])
