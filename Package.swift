@@ -59,6 +59,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "MessageSignatures", targets: ["MessageSignatures"]),
         .library(name: "OAuth2", targets: ["OAuth2"]),
+        .library(name: "OAuth2SecretService", targets: ["OAuth2SecretService"]),
         .library(name: "OHTTP", targets: ["OHTTP"]),
         .executable(name: "approov", targets: ["ApproovCLI"]),
     ],
@@ -90,6 +91,7 @@ let package = Package(
         .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CKeyUtils", pkgConfig: "libkeyutils", providers: [.apt(["libkeyutils-dev"])]),
+        .systemLibrary(name: "CLibSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
 
         // The one function of each runs before main, COpenSSLStart's first.
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
@@ -139,6 +141,9 @@ let package = Package(
             name: "OAuth2",
             dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras],
             swiftSettings: settings),
+        // A product for itself, so that only apps that use the Secret Service link libsecret.
+        .target(
+            name: "OAuth2SecretService", dependencies: ["ApproovBase", "CLibSecret", "OAuth2", crypto], swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
             name: "ApproovTokenCheck",
@@ -296,6 +301,16 @@ let package = Package(
             name: "oauth2-worker", dependencies: ["ApproovBase", "CertificatePinning", "OAuth2"], path: "Tests/OAuth2Worker",
             swiftSettings: settings),
         .testTarget(
+            name: "OAuth2SecretServiceTests",
+            dependencies: [
+                "Approov", "ApproovBase", "ApproovTesting", "OAuth2", "OAuth2SecretService", "secret-service-worker", "TestTags",
+            ],
+            swiftSettings: settings),
+        // One of several processes that share the tokens of a keyring.
+        .executableTarget(
+            name: "secret-service-worker", dependencies: ["OAuth2", "OAuth2SecretService"], path: "Tests/SecretServiceWorker",
+            swiftSettings: settings),
+        .testTarget(
             name: "ApproovAuthorityTests",
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
@@ -378,7 +393,7 @@ let package = Package(
             dependencies: [
                 "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
                 "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
-                "MessageSignatures", "OAuth2", "OHTTP", "TestTags",
+                "MessageSignatures", "OAuth2", "OAuth2SecretService", "OHTTP", "TestTags",
                 argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),

@@ -35,6 +35,17 @@ import Testing
         await server.stop()
     }
 
+    @Test("The README's offline session gives what its recorded session received, without the server")
+    func offline() async throws {
+        let server = try await server(#"[{"id": 3, "title": "Linux"}]"#, #"{"id": 7, "title": "Swift"}"#, Shared([]))
+        let folder = try TemporaryFolder()
+        let api = try #require(URL(string: server.url + "/v1"))
+        let live = try await publish("Swift", at: api, over: recordedSession(into: folder.file("recording"), service: nil))
+        await server.stop()
+        let replayed = try await publish("Swift", at: api, over: offlineSession(from: folder.file("recording")))
+        #expect(replayed.map(\.id) == live.map(\.id) && live.map(\.id) == [3])
+    }
+
     @Test("The article's rules add the language, and its deletion tells a refusal from an unreachable server")
     func rulesAndRefusals() async throws {
         let seen = Shared<[Seen]>([])
@@ -59,6 +70,22 @@ import Testing
             #expect(result.isFromCache == isFromCache)
         }
         #expect(server.counters.requests == 1)
+        await server.stop()
+    }
+
+    @Test("The article's order tells a 200 that is an error from one that is not")
+    func envelope() async throws {
+        let answers = Shared([#"{"ok": false, "code": 40, "message": "Sold out."}"#, #"{"item": "tea"}"#])
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in
+            let text = answers.change { $0.removeFirst() }
+            return TestResponse(headerFields: [.contentType: "application/json"], text: text)
+        }
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
+        guard case .declined("40"?, "Sold out."?) = try await place(Order(item: "tea"), with: client) else {
+            throw TestServerError("not declined")
+        }
+        guard case .ordered(let order) = try await place(Order(item: "tea"), with: client) else { throw TestServerError("not ordered") }
+        #expect(order.item == "tea")
         await server.stop()
     }
 

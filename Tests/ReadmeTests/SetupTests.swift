@@ -8,10 +8,13 @@ import Testing
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Scripts/setup").path
 
+    /// What only tests need.
+    private static let testTools: Set<String> = ["strace", "dbus-daemon", "gnome-keyring-daemon"]
+
     /// The state of the machine, besides Debian's packages.
     private struct Machine {
         var isRoot = true
-        var commands: Set<String> = ["apt-get", "dpkg-query", "git", "strace", "sudo"]
+        var commands = testTools.union(["apt-get", "dpkg-query", "git", "sudo"])
         var missing: Set<String> = []
         /// Whether the toolchain finds the libraries that it is linked with.
         var swiftStarts = true
@@ -24,6 +27,8 @@ import Testing
             "swift": "exit \(machine.swiftStarts ? 0 : 127)",
             "git": "",
             "strace": "",
+            "dbus-daemon": "",
+            "gnome-keyring-daemon": "",
             "id": "echo \(machine.isRoot ? 0 : 1_000)",
             "dpkg-query": """
             for package in \(machine.missing.sorted().joined(separator: " ")); do [ "$3" = "$package" ] && exit 1; done
@@ -61,7 +66,7 @@ import Testing
 
     @Test("If `swift` does not start, the script installs the packages that an unpacked toolchain needs")
     func bareToolchain() async throws {
-        let machine = Machine(commands: ["apt-get", "dpkg-query", "strace"], swiftStarts: false)
+        let machine = Machine(commands: Self.testTools.union(["apt-get", "dpkg-query"]), swiftStarts: false)
         let (run, calls) = try await run(machine)
         #expect(run.exitCode == 0)
         #expect(calls.contains { $0.hasPrefix("apt-get install ") && $0.hasSuffix(" libncurses-dev libxml2-dev git") })
@@ -69,7 +74,7 @@ import Testing
 
     @Test("Without root and sudo, the script prints the exact command and fails")
     func noRights() async throws {
-        let machine = Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git", "strace"], missing: ["libjwt-dev"])
+        let machine = Machine(isRoot: false, commands: Self.testTools.union(["apt-get", "dpkg-query", "git"]), missing: ["libjwt-dev"])
         let (run, calls) = try await run(machine)
         #expect(run.exitCode == 1 && calls.isEmpty)
         #expect(run.errors.contains("apt-get update && apt-get install -y libjwt-dev\n"))
@@ -82,10 +87,10 @@ import Testing
         #expect(run.errors.contains("libjwt") && run.errors.contains("run as root"))
     }
 
-    @Test("If only strace is missing and cannot be installed, the script prints the command and succeeds")
-    func onlyStrace() async throws {
+    @Test("If only tools of the tests are missing and cannot be installed, the script prints the command and succeeds")
+    func onlyTestTools() async throws {
         let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git"]))
         #expect(run.exitCode == 0)
-        #expect(run.errors.contains("apt-get install -y strace"))
+        #expect(run.errors.contains("apt-get install -y strace dbus gnome-keyring"))
     }
 }

@@ -115,6 +115,16 @@ import Testing
         }
     }
 
+    @Test("The committed recording answers the app without a network")
+    func sampleRecording() async throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../recordings/notes", directoryHint: .isDirectory).standardized
+        let api = try #require(URL(string: "https://api.localhost:9443"))
+        let app = try NotesClient(replaying: folder, api: api)
+        #expect(try await app.notes().map(\.description) == ["1  Buy bread  [picture, 2048 bytes]", "2  Call Bob"])
+        #expect(try await app.add("Buy rye").id == 3)
+    }
+
     @Test("A refused log-in and a wrong password log no user in")
     func refused() async throws {
         let world = try await NotesWorld.start()

@@ -1,12 +1,9 @@
-internal import ApproovBase
-internal import Crypto
 public import Foundation
 
 /// Keeps tokens in the kernel's keyring of the user: in memory only, shared by the user's processes, gone after a restart of the machine.
 public final class KeyringTokenStore: TokenStore {
     private let name: String
-    private let folder: String
-    private let turns = Turns<TokenKey>()
+    private let locks: TokenLocks
 
     /// Names the keys and the folder of the locks; reads nothing yet.
     ///
@@ -15,8 +12,7 @@ public final class KeyringTokenStore: TokenStore {
     ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing.
     public init(name: String = "approov:oauth2", lockDirectory: URL) {
         self.name = name
-        let path = lockDirectory.path(percentEncoded: false)
-        folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        locks = TokenLocks(directory: lockDirectory)
     }
 
     /// Returns the token of a key.
@@ -34,7 +30,7 @@ public final class KeyringTokenStore: TokenStore {
     ///   - key: What the token belongs to.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     public func store(_ token: BearerToken, for key: TokenKey) async throws {
-        try withFileLock(key) { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
+        try locks.withLock(for: key) { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
     }
 
     /// Removes the token of a key.
@@ -42,7 +38,7 @@ public final class KeyringTokenStore: TokenStore {
     /// - Parameter key: What the token belongs to.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     public func remove(for key: TokenKey) async throws {
-        try withFileLock(key) { try KernelKeyring.remove(self.description(key)) }
+        try locks.withLock(for: key) { try KernelKeyring.remove(self.description(key)) }
     }
 
     /// Replaces the token of a key, unless another one has taken its place.
@@ -54,7 +50,7 @@ public final class KeyringTokenStore: TokenStore {
     /// - Returns: Whether the expected token was there and was replaced.
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
     public func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
-        try withFileLock(key) {
+        try locks.withLock(for: key) {
             guard try self.read(key) == expected else { return false }
             if let token {
                 try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key))
@@ -75,14 +71,7 @@ public final class KeyringTokenStore: TokenStore {
     public func withExclusiveAccess<Value: Sendable>(
         for key: TokenKey, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let lock = try lock(key, ".turn", timeout: .seconds(90))
-        return try await turns.take(key) {
-            do {
-                return try await lock.withLockHeld(body)
-            } catch let error as FileLock.Failure {
-                throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
-            }
-        }
+        try await locks.withExclusiveAccess(for: key, body)
     }
 
     private func read(_ key: TokenKey) throws -> BearerToken? {
@@ -94,27 +83,5 @@ public final class KeyringTokenStore: TokenStore {
         return token
     }
 
-    private func withFileLock<Value>(_ key: TokenKey, _ body: () throws -> Value) throws -> Value {
-        do {
-            return try lock(key, ".lock", timeout: .seconds(5)).withLock(body)
-        } catch let error as FileLock.Failure {
-            throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
-        }
-    }
-
-    private func lock(_ key: TokenKey, _ suffix: String, timeout: Duration) throws -> FileLock {
-        do {
-            try PrivateFile.makeFolder(path: folder)
-        } catch {
-            throw OAuth2Error(.storeFailed, "the locks of the token store cannot be made", cause: error)
-        }
-        if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
-        return FileLock(path: "\(folder)/\(digest(key))\(suffix)", timeout: timeout)
-    }
-
-    func description(_ key: TokenKey) -> String { "\(name):\(digest(key))" }
-
-    private func digest(_ key: TokenKey) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(key.text.utf8)).prefix(16)))
-    }
+    func description(_ key: TokenKey) -> String { "\(name):\(TokenLocks.digest(key))" }
 }

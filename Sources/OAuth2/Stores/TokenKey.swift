@@ -25,7 +25,7 @@ public struct TokenKey: Hashable, Sendable {
     }
 
     /// All parts in one text; the lengths make it impossible that two keys have the same.
-    var text: String {
+    package var text: String {
         [account, clientID, tokenEndpoint, authorization.type.rawValue, authorization.level.rawValue]
             .map { "\($0.utf8.count):\($0)" }.joined()
     }

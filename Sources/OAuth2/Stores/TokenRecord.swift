@@ -2,11 +2,12 @@ internal import ApproovBase
 internal import Foundation
 
 /// A token as the bytes that a store keeps.
-enum TokenRecord {
+package enum TokenRecord {
     /// The most bytes of a record: two tokens of the greatest length, which JSON may write with escapes.
-    static let maximumBytes = 6 * 16 * 1_024
+    package static let maximumBytes = 6 * 16 * 1_024
 
-    static func bytes(of token: BearerToken) -> [UInt8] {
+    /// Returns the record of a token.
+    package static func bytes(of token: BearerToken) -> [UInt8] {
         var members: [String: JSONValue] = [
             "access": .string(token.accessToken), "issued": .real(token.issuedAt.timeIntervalSince1970),
             "expires": .real(token.expiresAt.timeIntervalSince1970), "login": .string(token.loginID),
@@ -17,7 +18,7 @@ enum TokenRecord {
     }
 
     /// Returns the token of a record; nil if the bytes are no record.
-    static func token(in bytes: [UInt8]) -> BearerToken? {
+    package static func token(in bytes: [UInt8]) -> BearerToken? {
         guard case .object(let members)? = try? JSONValue(parsing: bytes, limit: maximumBytes), let access = text("access", members),
             let issued = seconds("issued", members), let expires = seconds("expires", members), let login = text("login", members)
         else { return nil }

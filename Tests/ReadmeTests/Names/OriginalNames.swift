@@ -1,7 +1,8 @@
-/// The public names of the original: service layer, statuses, signatures, release 3.8, and command line.
+/// The public names of the original: service layer, statuses, signatures, release 3.8, and command line; and those of Siesta, Conduit and
+/// CKNetworking.
 enum OriginalNames {
     static let all: [String] = [
-        service, hooks, statuses, signatures, newer, claims, commands,
+        service, hooks, statuses, signatures, newer, claims, commands, siesta, conduit, ckNetworking,
     ].flatMap { $0.split(whereSeparator: \.isWhitespace).map(String.init) }
 
     private static let service = """
@@ -47,5 +48,32 @@ enum OriginalNames {
         -setRejectionReasons -setInstallPubKey -setAudience -setIssuer -setSubject registration role safetynet sdk -getConfig
         -getConfigString -getLibrary -libraryID -bitcodeAdd secret -get -change -forcePrintable -messageSigningKey secstrings support
         token -genExample -showArcInfoCurl users web whoami APPROOV_MANAGEMENT_TOKEN APPROOV_ROLE
+        """
+
+    private static let siesta = """
+        Service resource relative child configure invalidateConfiguration authHeader wipeResources decorateRequests mutateRequests
+        failedRequest RequestError NetworkingProvider TrustKit addObserver latestData
+        """
+
+    private static let conduit = """
+        URLSessionClient requestMiddleware responseMiddleware RequestPipelineMiddleware ResponsePipelineMiddleware prepareForTransport
+        TaskResponse begin SessionTaskProxy pipelineBehaviorOptions awaitsOutgoingCompletion HTTPRequestBuilder queryStringParameters
+        percentEncodedQuery queryStringFormattingOptions arrayFormat dictionaryFormat plusSymbolEncodingRule spaceEncodingRule
+        JSONRequestSerializer FormEncodedRequestSerializer MultipartFormRequestSerializer FormPart XMLRequestSerializer
+        XMLResponseDeserializer XML XMLNode SOAPEnvelopeFactory JSONResponseDeserializer ServerAuthenticationPolicy
+        serverAuthenticationPolicies SSLPinningServerAuthenticationPolicy CertificateBundle OAuth2ServerEnvironment
+        OAuth2ClientConfiguration defaultClientConfiguration defaultTokenStore OAuth2Authorization OAuth2PasswordTokenGrantStrategy
+        OAuth2ClientCredentialsTokenGrantStrategy OAuth2AuthorizationCodeTokenGrantStrategy OAuth2RefreshTokenGrantStrategy
+        OAuth2ExtensionTokenGrantStrategy issueToken OAuth2AuthorizationStrategy OAuth2AuthorizationRequest
+        OAuth2SafariAuthorizationStrategy OAuth2AuthorizationRedirectHandler OAuth2TokenKeychainStore OAuth2TokenFileStore
+        OAuth2TokenUserDefaultsStore OAuth2TokenDiskStore OAuth2TokenMemoryStore AES256CBCCipher HybridCipher PBKDF2Derivator Migrator
+        TokenMigrator OAuth2RequestPipelineMiddleware OAuth2RefreshStrategyFactory tokenRefreshLockRelinquishInterval
+        AwaitNetworkConnectivityRequestPipelineMiddleware NetworkReachability ImageDownloader AutoPurgingURLImageCache ConduitLogger
+        """
+
+    private static let ckNetworking = """
+        NetworkingClient SecurityPolicy AuthenticationCredential getUserToken allowInvalidCertificates validatesDomainName logLevels
+        perRequestHeaders additionalHeaders responseValidator NetworkingError jsonPayload storeResponseFilesInCacheDirectory
+        DemoURLProtocol APIService Endpoint useSSLPinning AnyPublisher
         """
 }

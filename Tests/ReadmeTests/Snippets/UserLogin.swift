@@ -3,6 +3,13 @@ import CertificatePinning
 import Foundation
 import OAuth2
 
+func userCredentials(at login: URL, service: ApproovService, directory: URL) throws -> OAuth2Credentials {
+    let server = try OAuth2Server(tokenURL: login.appending(path: "token"), authorizationURL: login.appending(path: "authorize"))
+    let endpoints = try OAuth2Endpoints(client: OAuth2Client(id: "my-app", server: server), service: service)
+    let store = FileTokenStore(directory: directory.appending(path: "tokens"), key: .file(directory.appending(path: "tokens.key")))
+    return try OAuth2Credentials(endpoints: endpoints, store: store)
+}
+
 func logIn(_ credentials: OAuth2Credentials, show: (URL) -> Void) async throws {
     let redirect = try LoopbackRedirect()
     let request = try AuthorizationRequest(client: credentials.endpoints.client, redirectURI: redirect.redirectURI)
