@@ -17,7 +17,7 @@ import HTTPClient
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
-public struct RequestRules: RequestInterceptor, ResponseValidating {
+public struct RequestRules: SecretHeaderReporting, ResponseValidating {
     private enum Scope: Sendable {
         case glob(URLGlob)
         case predicate(@Sendable (URL) -> Bool)
@@ -120,7 +120,18 @@ public struct RequestRules: RequestInterceptor, ResponseValidating {
     /// - Throws: Nothing.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         guard let url = request.url else { return request }
+        return Self.adapted(request, configuration(for: url))
+    }
+
+    /// Adds the headers and the timeout of the rules that match, and reports the headers that may be secret.
+    package func adapt(_ request: URLRequest, report: (Set<String>) -> Void) async throws -> URLRequest {
+        guard let url = request.url else { return request }
         let configuration = configuration(for: url)
+        report(Set(configuration.headers.keys.filter(ApproovSession.mayBeSecret)))
+        return Self.adapted(request, configuration)
+    }
+
+    private static func adapted(_ request: URLRequest, _ configuration: ScopedConfiguration) -> URLRequest {
         var request = request
         for (name, value) in configuration.headers where request.value(forHTTPHeaderField: name) == nil {
             request.setValue(value, forHTTPHeaderField: name)

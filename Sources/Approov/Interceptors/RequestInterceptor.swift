@@ -20,6 +20,17 @@ public import FoundationNetworking
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
 /// URL before adding a header that not every host may see.
 public protocol RequestInterceptor: Sendable {
+    /// The names of the headers with secret values that the interceptor adds; none by default.
+    ///
+    /// Logs and observers never show these headers. Read once, when the session is made; letter case does not count.
+    var secretHeaders: Set<String> { get }
+
+    /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
+    ///
+    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one returns that one's.
+    /// Read once, when the session is made.
+    var userScope: UserScope? { get }
+
     /// Returns the request to send in place of `request`.
     ///
     /// - Throws: Any error that prevents the request. The caller gets an ``ApproovError`` or a `CancellationError` unchanged, and any other
@@ -49,6 +60,12 @@ public protocol RequestInterceptor: Sendable {
 }
 
 extension RequestInterceptor {
+    /// No names.
+    public var secretHeaders: Set<String> { [] }
+
+    /// Nil.
+    public var userScope: UserScope? { nil }
+
     /// Returns the request unchanged.
     ///
     /// - Throws: Nothing.

@@ -16,6 +16,8 @@ final class ObservedCall: Sendable {
         var response: ResponseSummary?
         var timings: TransferTimings?
         var isOver = false
+        /// The names, in lower case, of the headers that are not shown.
+        var secretHeaders: Set<String>
     }
 
     private let observation: CallObservation
@@ -23,9 +25,10 @@ final class ObservedCall: Sendable {
     private let method: String
     private let start: Duration
     private let span: CallSpan?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ observation: CallObservation, number: UInt64, method: String) {
+    init(_ observation: CallObservation, number: UInt64, method: String, hiding secretHeaders: Set<String> = []) {
+        state = Mutex(State(secretHeaders: secretHeaders))
         self.observation = observation
         self.number = number
         self.method = method
@@ -37,6 +40,12 @@ final class ObservedCall: Sendable {
     var onTimings: (@Sendable (TransferTimings) -> Void)? {
         guard observation.wantsTimings else { return nil }
         return { [self] timings in state.withLock { $0.timings = timings } }
+    }
+
+    /// Hides the values of further headers, in requests and in responses.
+    func hide(_ names: Set<String>) {
+        guard !names.isEmpty else { return }
+        state.withLock { $0.secretHeaders.formUnion(names.map { $0.lowercased() }) }
     }
 
     /// Notes where the call is.
@@ -56,17 +65,17 @@ final class ObservedCall: Sendable {
         var summary = RequestSummary(
             request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
             isOblivious: isOblivious)
-        let isFirst = state.withLock { state in
+        let (isFirst, hidden) = state.withLock { state in
             state.request = summary
             state.response = nil
             state.timings = nil
             state.sentAt = observation.time.uptime
             state.sent += 1
-            return state.sent == 1
+            return (state.sent == 1, state.secretHeaders)
         }
         if isFirst { span?.describe(summary) }
         for queue in observation.queues {
-            summary.shownHeaders = queue.shown.values(of: request.headerFields)
+            summary.shownHeaders = queue.shown.values(of: request.headerFields, hiding: hidden)
             queue.post(.willSend(summary))
         }
     }
@@ -74,16 +83,16 @@ final class ObservedCall: Sendable {
     /// The head of the response has arrived.
     func didReceive(_ response: TransportResponse) {
         let now = observation.time.uptime
-        var summary = state.withLock { state in
+        var (summary, hidden) = state.withLock { state in
             let summary = ResponseSummary(
                 call: number, attempt: state.attempt, redirect: state.redirect, status: response.status, version: response.version,
                 headerNames: RequestSummary.names(of: response.headerFields),
                 bodySize: response.headerFields[.contentLength].flatMap { Int($0) }, duration: now - state.sentAt)
             state.response = summary
-            return summary
+            return (summary, state.secretHeaders)
         }
         for queue in observation.queues {
-            summary.shownHeaders = queue.shown.values(of: response.headerFields)
+            summary.shownHeaders = queue.shown.values(of: response.headerFields, hiding: hidden)
             queue.post(.didReceive(summary))
         }
     }

@@ -110,17 +110,15 @@ final class RequestStations: Sendable {
         // 1 allow-list: before any I/O.
         var hop = try allowedHop(of: step)
 
-        // 2 defaults
+        // 2 defaults. A wipe of this host must find the request before it reads the host's cookies.
+        observation.flight?.visit(step.url.host)
         var prepared = try defaults.draft(of: step)
-        if let flight = observation.flight {
-            flight.visit(step.url.host)
-            // The cookies may be those of another user.
-            try flight.check()
-        }
+        // The cookies may be those of another user.
+        try observation.flight?.check()
         if let credential { try credential.apply(to: &prepared, of: step, observation.flight) }
 
         // 3 interceptors
-        if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
+        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, observation.call) }
         try defaults.finish(&prepared)
 
         // 0 gate, its second half: an interceptor may have waited for a barrier. Until here no barrier waits for this request.
@@ -170,6 +168,9 @@ final class RequestStations: Sendable {
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 request.options.group = life.transfers
+                // Stations 3 to 6 may have waited, and an interceptor may ignore that its task is cancelled.
+                try life.checkGoOn()
+                try observation.flight?.check()
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
                 observation.call?.didReceive(received)

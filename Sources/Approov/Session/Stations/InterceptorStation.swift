@@ -12,10 +12,12 @@ struct InterceptorStation: Sendable {
 
     /// Calls the interceptors, which see the caller's request with the session's defaults.
     ///
-    /// - Parameter draft: The request; on return, with the changes of the interceptors.
+    /// - Parameters:
+    ///   - draft: The request; on return, with the changes of the interceptors.
+    ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
-    func adapt(_ draft: inout RequestDraft) async throws {
+    func adapt(_ draft: inout RequestDraft, _ call: ObservedCall? = nil) async throws {
         let before = draft.request
         var request = before
         // The defaults were appended to the fields of the request itself.
@@ -28,7 +30,7 @@ struct InterceptorStation: Sendable {
         var url = draft.url
         for interceptor in interceptors {
             let last = request.url
-            request = try await adapt(request, by: interceptor)
+            request = try await adapt(request, by: interceptor, call)
             if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
         }
         draft.request = request
@@ -39,8 +41,13 @@ struct InterceptorStation: Sendable {
         }
     }
 
-    private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+    private func adapt(
+        _ request: URLRequest, by interceptor: any RequestInterceptor, _ call: ObservedCall?
+    ) async throws -> URLRequest {
         do {
+            if let call, let interceptor = interceptor as? any SecretHeaderReporting {
+                return try await interceptor.adapt(request) { call.hide($0) }
+            }
             return try await interceptor.adapt(request)
         } catch let error where error is CancellationError || error is ApproovError {
             throw error
