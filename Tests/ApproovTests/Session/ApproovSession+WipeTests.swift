@@ -341,16 +341,17 @@ import Testing
         let late = try Late()
         let holder = try CredentialHolder("Bearer alice")
         let session = try session(in: late.world, holder)
-        let (arrived, gate) = (Gate(), Gate())
+        let arrived = Gate()
         late.world.api.value = { request in
-            let parts = AsyncStream<[UInt8]> { continuation in
-                continuation.yield(Array("alice's".utf8))
-                Task.detached {
-                    arrived.open()
-                    try? await gate.wait()
-                    continuation.yield(Array(" mail".utf8))
-                    continuation.finish()
+            let isBegun = Shared(false)
+            // Fails when it is cancelled, as a transfer does.
+            let parts = AsyncThrowingStream<[UInt8], any Error> {
+                guard isBegun.value else {
+                    isBegun.value = true
+                    return Array("alice's".utf8)
                 }
+                arrived.open()
+                try await waitForCancellation()
             }
             return TransportResponse(
                 status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "12"], url: request.url, body: ResponseBody(parts))
@@ -366,11 +367,10 @@ import Testing
         try await arrived.wait()
         #expect(await eventually { tokens.value.count == 1 })
         try holder.update("Bearer bob")
-        gate.open()
         await #expect(throws: CancellationError.self) { try await old.value }
         let token = try #require(tokens.value.first)
-        #expect(!FileManager.default.fileExists(atPath: token.file.path()))
         #expect(tokens.value.count == 1)
+        try #require(!FileManager.default.fileExists(atPath: token.file.path()))
         #expect(await codeThrown(as: ApproovError.self) { try await session.download(for: request, resuming: token) } == .bodyFailed)
     }
 
