@@ -17,7 +17,7 @@ import HTTPClient
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
-public struct RequestRules: SecretHeaderReporting, ResponseValidating {
+public struct RequestRules: RequestInterceptor, SecretHeaderReporting, ResponseValidating {
     private enum Scope: Sendable {
         case glob(URLGlob)
         case predicate(@Sendable (URL) -> Bool)
