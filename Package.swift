@@ -383,7 +383,7 @@ let package = Package(
             dependencies: [
                 "bundled-app", "configuration-writer", "exit-storm", "guarded-backend", "APIClient", "Approov", "ApproovAuthority",
                 "ApproovBase", "ApproovCLI", "ApproovGateway", "ApproovRelay", "ApproovReplayStores", "ApproovTokenCheck", "ApproovTesting",
-                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OHTTP",
+                "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording", "MessageSignatures", "OAuth2", "OHTTP",
                 "TestTags",
                 crypto, httpTypes, hummingbird, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],

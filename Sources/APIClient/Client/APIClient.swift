@@ -38,7 +38,11 @@ public struct APIClient: Sendable {
         didSet { connect() }
     }
     /// Headers of every request, by name; headers of the request itself win.
-    public var headers: [String: String] = [:]
+    ///
+    /// Observers of the session see no value of a header whose name is unknown, such as `X-User`: it may be a secret.
+    public var headers: [String: String] = [:] {
+        didSet { connect() }
+    }
     /// The idle timeout; nil, the default, for that of the session.
     public var timeout: Duration?
     /// How queries are written.
@@ -107,10 +111,14 @@ public struct APIClient: Sendable {
     public func resource(absolute url: URL) -> Resource { Resource(url: url, client: self) }
 
     private mutating func connect() {
-        guard !rules.isEmpty || !interceptors.isEmpty || !validators.isEmpty else { return connected = .success(session) }
+        let secret = Set(headers.keys.filter(ApproovSession.mayBeSecret))
+        guard !rules.isEmpty || !interceptors.isEmpty || !validators.isEmpty || !secret.isEmpty else {
+            return connected = .success(session)
+        }
         connected = Result {
             try session.adding(
-                interceptors: (rules.isEmpty ? [] : [rules]) + interceptors, validators: (rules.isEmpty ? [] : [rules]) + validators)
+                interceptors: (rules.isEmpty ? [] : [rules]) + interceptors, validators: (rules.isEmpty ? [] : [rules]) + validators,
+                secretHeaders: secret)
         }
     }
 }

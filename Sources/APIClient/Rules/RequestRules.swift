@@ -130,13 +130,14 @@ public struct RequestRules: InPlaceInterceptor, ResponseValidating {
     /// - Throws: Nothing.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         var request = request
-        adapt(&request)
+        adapt(&request, report: nil)
         return request
     }
 
-    package func adapt(_ request: inout URLRequest) {
+    package func adapt(_ request: inout URLRequest, report: ((Set<String>) -> Void)?) {
         guard let url = request.url else { return }
         let configuration = configuration(for: url)
+        if let report { report(Set(configuration.headers.keys.filter(ApproovSession.mayBeSecret))) }
         for (name, value) in configuration.headers where request.value(forHTTPHeaderField: name) == nil {
             request.setValue(value, forHTTPHeaderField: name)
         }

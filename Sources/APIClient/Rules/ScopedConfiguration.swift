@@ -3,6 +3,8 @@ public import Approov
 /// What rules set for the requests that they match.
 public struct ScopedConfiguration: Sendable {
     /// Headers to add, by name; a header that the request has already is not replaced.
+    ///
+    /// Observers of the session see no value of a header whose name is unknown, such as `X-User`: it may be a secret.
     public var headers: [String: String] = [:]
     /// The idle timeout; nil, the default, for that of the request or the session.
     public var timeout: Duration?

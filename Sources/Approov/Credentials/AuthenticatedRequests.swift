@@ -23,9 +23,13 @@ import Synchronization
 /// - the response has status 407, because a proxy refused the request;
 /// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenge `Approov`);
 /// - it is not idempotent, and the status is another one than 401: the server may have executed it;
-/// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s.
+/// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
+/// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).
 ///
 /// The caller then gets the response.
+///
+/// **Users:** if the source tells of changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and a change
+/// wipes it.
 public final class AuthenticatedRequests: RequestInterceptor {
     private let source: any CredentialSource
     private let hosts: [HostPattern]
@@ -34,6 +38,7 @@ public final class AuthenticatedRequests: RequestInterceptor {
     private let longestRenewal: Duration
     private let time: any TimeSource
     private let window = Mutex(RenewalWindow())
+    private let owners = Mutex(CredentialOwners())
     private let renewal: SharedRefresh
 
     /// Creates the interceptor.
@@ -60,6 +65,12 @@ public final class AuthenticatedRequests: RequestInterceptor {
         renewal = SharedRefresh(interval: .zero, time: clock)
     }
 
+    /// The name of the header that carries the credential.
+    public var secretHeaders: Set<String> { [header.rawName] }
+
+    /// The user of the source.
+    public var userScope: UserScope? { source.userChanges.map { UserScope($0, hosts: hosts) } }
+
     /// Returns the request with the credential if its host is named and it has none.
     ///
     /// - Throws: ``ApproovError`` with code `credentialRefused` for plain http to a named host; the source's errors.
@@ -71,6 +82,7 @@ public final class AuthenticatedRequests: RequestInterceptor {
                 .credentialRefused, "\(url.host) would get the credential over plain http, where others can read it: use https")
         }
         let credential = try await source.credential()
+        owners.withLock { $0.note(credential) }
         var request = request
         var headers = request.allHTTPHeaderFields ?? [:]
         headers[header.rawName] = credential.headerValue
@@ -87,24 +99,26 @@ public final class AuthenticatedRequests: RequestInterceptor {
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
-        // The credential may have been renewed since this request was sent.
+        // The credential may have been renewed since this request was sent, but also be another user's.
         if await isReplaced(refused) { return .retry }
         // One renewal at a time. A request whose credential it has replaced meanwhile needs no other.
         await renewal.run { [self] in await renew(refused) }
         return await isReplaced(refused) ? .retry : .doNotRetry
     }
 
-    /// Whether requests now get another credential than this one.
+    /// Whether requests now get another credential than this one, of the same user.
     private func isReplaced(_ refused: String) async -> Bool {
-        guard !Task.isCancelled, let current = try? await source.credential() else { return false }
-        return current.headerValue != refused
+        guard !Task.isCancelled, let current = try? await source.credential(), current.headerValue != refused else { return false }
+        return owners.withLock { $0.isSame(current, asOf: refused) }
     }
 
     private func renew(_ refused: String) async {
         _ = await time.withTimeout(longestRenewal) { [self] () async -> Credential? in
             guard let current = try? await source.credential(), current.headerValue == refused else { return nil }
             guard window.withLock({ $0.admits(at: time.uptime) }) else { return nil }
-            return try? await source.renew(after: current)
+            guard let renewed = try? await source.renew(after: current) else { return nil }
+            owners.withLock { $0.note(renewed, inPlaceOf: current) }
+            return renewed
         }
     }
 

@@ -7,26 +7,36 @@ import HTTPTypes
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The value of the header that carries the credential, such as "Bearer abc"; do not log it.
     public let headerValue: String
+    /// Names the user, or the log-in, that the credential belongs to; nil if its source does not tell.
+    ///
+    /// ``AuthenticatedRequests`` compares it, and shows it to no one: a request that was refused with one user's credential is not sent
+    /// again with another user's. The user's number in the app will do, or ``CredentialHolder/generation``.
+    public let owner: String?
 
     /// Makes a credential from the whole value of its header.
     ///
-    /// - Parameter headerValue: The value: printable ASCII, not empty, without a space at either end.
+    /// - Parameters:
+    ///   - headerValue: The value: printable ASCII, not empty, without a space at either end.
+    ///   - owner: Names the user, or the log-in, that the credential belongs to.
     /// - Throws: ``ApproovError`` with code `credentialRefused` when the value has other characters.
-    public init(headerValue: String) throws {
+    public init(headerValue: String, owner: String? = nil) throws {
         try Self.check(headerValue)
         self.headerValue = headerValue
+        self.owner = owner
     }
 
     /// Makes a bearer credential (RFC 6750, section 2.1).
     ///
-    /// - Parameter token: The token: printable ASCII without spaces.
+    /// - Parameters:
+    ///   - token: The token: printable ASCII without spaces.
+    ///   - owner: Names the user, or the log-in, that the token belongs to.
     /// - Returns: The credential.
     /// - Throws: ``ApproovError`` with code `credentialRefused` when the token is empty or has other characters.
-    public static func bearer(_ token: String) throws -> Credential {
+    public static func bearer(_ token: String, owner: String? = nil) throws -> Credential {
         guard !token.utf8.contains(UInt8(ascii: " ")), !token.isEmpty else {
             throw ApproovError(.credentialRefused, "a bearer token is one word of printable ASCII: take it as the server sent it")
         }
-        return try Credential(headerValue: "Bearer " + token)
+        return try Credential(headerValue: "Bearer " + token, owner: owner)
     }
 
     /// Makes a Basic credential (RFC 7617), in UTF-8.

@@ -10,6 +10,8 @@ final class RequestFlights: Sendable {
         var flights: [UInt64: Weak] = [:]
         /// The oldest user whose requests may begin.
         var oldestGeneration = 0
+        /// The users of interceptors.
+        var users: [UserScope] = []
     }
 
     private struct Weak {
@@ -24,12 +26,28 @@ final class RequestFlights: Sendable {
     private let service: ApproovService?
     private let wipes: SessionWipes
 
-    init(credential: SessionCredential?, cookies: SessionCookies?, service: ApproovService?, wipes: SessionWipes) {
+    init(
+        credential: SessionCredential?, cookies: SessionCookies?, service: ApproovService?, wipes: SessionWipes, users: [UserScope] = []
+    ) {
         self.wipes = wipes
         self.credential = credential
         self.cookies = cookies
         self.service = service
         if let credential, credential.wipesOnChange { credential.holder.add(self) }
+        add(users)
+    }
+
+    /// Follows the users of further interceptors.
+    func add(_ users: [UserScope]) {
+        for user in users {
+            // Each copy of a session may name the same user again.
+            let isNew = state.withLock { state in
+                let isNew = !state.users.contains { $0.changes === user.changes && $0.hosts == user.hosts }
+                if isNew { state.users.append(user) }
+                return isNew
+            }
+            if isNew { user.changes.add(self) }
+        }
     }
 
     /// The number of requests in flight.
@@ -42,7 +60,8 @@ final class RequestFlights: Sendable {
             state.lastID += 1
             // A change of the user that is under way wipes requests of the user before, also those that begin meanwhile.
             let flight = RequestFlight(
-                id: state.lastID, generation: generation, url: request.url, isWiped: generation < state.oldestGeneration, in: self)
+                id: state.lastID, generation: generation, url: request.url,
+                isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes.isChanging }, in: self)
             state.flights[state.lastID] = Weak(flight: flight)
             return flight
         }
@@ -92,8 +111,14 @@ final class RequestFlights: Sendable {
         return wiped
     }
 
+    /// The hosts that get a user's credential; nil if none is named.
+    private var credentialHosts: [HostPattern]? {
+        let hosts = (credential?.hosts ?? []) + state.withLock { $0.users.flatMap(\.hosts) }
+        return hosts.isEmpty ? nil : hosts
+    }
+
     private func forget(_ scope: WipeScope) {
-        let hosts = scope.hosts ?? credential?.hosts
+        let hosts = scope.hosts ?? credentialHosts
         storing.withLock { _ in cookies?.clear(hosts) }
         service?.forgetBoundTokens(of: hosts)
         wipes.wipe(scope.hosts)

@@ -25,6 +25,17 @@ public protocol RequestInterceptor: Sendable {
     /// Asked before each ``adapt(_:)``, of a session with a ``RequestGate`` only. Must not block.
     var gateBehavior: GateBehavior { get }
 
+    /// The names of the headers with secret values that the interceptor adds; none by default.
+    ///
+    /// Logs and observers never show these headers. Read once, when the session is made; letter case does not count.
+    var secretHeaders: Set<String> { get }
+
+    /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
+    ///
+    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one returns that one's.
+    /// Read once, when the session is made.
+    var userScope: UserScope? { get }
+
     /// Returns the request to send in place of `request`.
     ///
     /// - Throws: Any error that prevents the request. The caller gets an ``ApproovError`` or a `CancellationError` unchanged, and any other
@@ -53,15 +64,28 @@ public protocol RequestInterceptor: Sendable {
     func retry(_ exchange: RequestExchange) async -> RetryDecision
 }
 
-/// An interceptor that changes a request in its place, which saves a copy: Foundation takes longer for one than the session for the rest.
+/// An interceptor that changes a request in its place, and knows only with the request which secret headers it adds.
+///
+/// Changing it in its place saves a copy: Foundation takes longer for one than the session for the rest.
 package protocol InPlaceInterceptor: RequestInterceptor {
     /// Changes the request to send.
-    func adapt(_ request: inout URLRequest)
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - report: Takes the names of the headers with secret values that were added, which logs and observers then do not show; nil if
+    ///     no one watches.
+    func adapt(_ request: inout URLRequest, report: ((Set<String>) -> Void)?)
 }
 
 extension RequestInterceptor {
     /// `none`.
     public var gateBehavior: GateBehavior { .none }
+
+    /// No names.
+    public var secretHeaders: Set<String> { [] }
+
+    /// Nil.
+    public var userScope: UserScope? { nil }
 
     /// Returns the request unchanged.
     ///

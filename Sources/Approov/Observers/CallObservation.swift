@@ -40,8 +40,14 @@ final class CallObservation: Sendable {
     }
 
     /// Begins to watch a call of the app.
-    func begin(_ request: URLRequest) -> ObservedCall {
-        ObservedCall(self, number: calls.add(1, ordering: .relaxed).newValue, method: MethodLabel.of(request.httpMethod))
+    ///
+    /// - Parameters:
+    ///   - request: The caller's request.
+    ///   - secretHeaders: The names, in lower case, of the headers that are not shown.
+    /// - Returns: The call.
+    func begin(_ request: URLRequest, hiding secretHeaders: Set<String>) -> ObservedCall {
+        ObservedCall(
+            self, number: calls.add(1, ordering: .relaxed).newValue, method: MethodLabel.of(request.httpMethod), hiding: secretHeaders)
     }
 }
 

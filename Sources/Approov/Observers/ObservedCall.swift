@@ -20,6 +20,8 @@ final class ObservedCall: Sendable {
         var response: ResponseSummary?
         var timings: TransferTimings?
         var isOver = false
+        /// The names, in lower case, of the headers that are not shown.
+        var secretHeaders: Set<String>
     }
 
     private let observation: CallObservation
@@ -27,9 +29,10 @@ final class ObservedCall: Sendable {
     private let method: String
     private let start: Duration
     private let span: CallSpan?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ observation: CallObservation, number: UInt64, method: String) {
+    init(_ observation: CallObservation, number: UInt64, method: String, hiding secretHeaders: Set<String> = []) {
+        state = Mutex(State(secretHeaders: secretHeaders))
         self.observation = observation
         self.number = number
         self.method = method
@@ -41,6 +44,12 @@ final class ObservedCall: Sendable {
     var onTimings: (@Sendable (TransferTimings) -> Void)? {
         guard observation.wantsTimings else { return nil }
         return { [self] timings in state.withLock { $0.timings = timings } }
+    }
+
+    /// Hides the values of further headers, in requests and in responses.
+    func hide(_ names: Set<String>) {
+        guard !names.isEmpty else { return }
+        state.withLock { $0.secretHeaders.formUnion(names.map { $0.lowercased() }) }
     }
 
     /// Notes where the call is.
@@ -58,7 +67,7 @@ final class ObservedCall: Sendable {
     func willSend(_ request: TransportRequest, isAttested: Bool, isOblivious: Bool) {
         let now = observation.time.uptime
         var (attempt, redirect) = (0, 0)
-        let isFirst = state.withLock { state in
+        let (isFirst, hidden) = state.withLock { state in
             (attempt, redirect) = (state.attempt, state.redirect)
             state.target = CallTarget(host: request.url.host.name, isAttested: isAttested, isOblivious: isOblivious)
             state.request = nil
@@ -67,7 +76,7 @@ final class ObservedCall: Sendable {
             state.timings = nil
             state.sentAt = now
             state.sent += 1
-            return state.sent == 1
+            return (state.sent == 1, state.secretHeaders)
         }
         guard observation.describesRequests else { return }
         var summary = RequestSummary(
@@ -76,7 +85,7 @@ final class ObservedCall: Sendable {
         state.withLock { $0.request = summary }
         if isFirst { span?.describe(summary) }
         for queue in observation.queues {
-            summary.shownHeaders = queue.shown.values(of: request.headerFields)
+            summary.shownHeaders = queue.shown.values(of: request.headerFields, hiding: hidden)
             queue.post(.willSend(summary))
         }
     }
@@ -87,16 +96,16 @@ final class ObservedCall: Sendable {
         guard observation.describesRequests else { return state.withLock { $0.status = response.status } }
         let names = RequestSummary.names(of: response.headerFields)
         let size = response.headerFields[.contentLength].flatMap { Int($0) }
-        var summary = state.withLock { state in
+        var (summary, hidden) = state.withLock { state in
             let summary = ResponseSummary(
                 call: number, attempt: state.attempt, redirect: state.redirect, status: response.status, version: response.version,
                 headerNames: names, bodySize: size, duration: now - state.sentAt)
             state.response = summary
             state.status = response.status
-            return summary
+            return (summary, state.secretHeaders)
         }
         for queue in observation.queues {
-            summary.shownHeaders = queue.shown.values(of: response.headerFields)
+            summary.shownHeaders = queue.shown.values(of: response.headerFields, hiding: hidden)
             queue.post(.didReceive(summary))
         }
     }

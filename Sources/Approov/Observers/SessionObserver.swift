@@ -20,7 +20,8 @@ public protocol SessionObserver: Sendable {
     /// The names of header fields whose values the summaries show; none by default.
     ///
     /// Read once, when the session is made. The summaries never show the value of a field that may hold a credential, whatever is named
-    /// here: Authorization, Cookie, Set-Cookie, the fields of token, binding and signature, those that hold secure strings, every field
+    /// here: Authorization, Cookie, Set-Cookie, the fields of token, binding and signature, those that hold secure strings, those that
+    /// interceptors declare (``RequestInterceptor/secretHeaders``), those of an `APIClient` and its rules with an unknown name, every field
     /// whose name contains a word such as "token", "auth", "key" or "secret", and fields that hold a URL, such as Location.
     var shownHeaders: Set<String> { get }
     /// Whether the observer wants ``CallMetrics/timings``, which the transport then asks libcurl for; true by default.

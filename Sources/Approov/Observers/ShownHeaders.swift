@@ -15,10 +15,15 @@ struct ShownHeaders: Sendable {
     }
 
     /// Returns the values to show, by name; empty without an allocation if there are none.
-    func values(of fields: HTTPFields) -> [String: String] {
+    ///
+    /// - Parameters:
+    ///   - fields: The fields.
+    ///   - hidden: Further names, in lower case, that this call does not show.
+    /// - Returns: The values.
+    func values(of fields: HTTPFields, hiding hidden: Set<String> = []) -> [String: String] {
         guard !names.isEmpty else { return [:] }
         var shown: [String: String] = [:]
-        for field in fields where names.contains(field.name.canonicalName) {
+        for field in fields where names.contains(field.name.canonicalName) && !hidden.contains(field.name.canonicalName) {
             let value = LoggableText.quoted(field.value, limit: 256)
             shown[field.name.canonicalName] = shown[field.name.canonicalName].map { "\($0), \(value)" } ?? value
         }

@@ -11,7 +11,8 @@ extension ApproovSession {
     /// (Range and If-Range; RFC 9110, sections 14.2 and 13.1.5). If it does not hold, or a redirect leads to another server, the download
     /// begins again.
     ///
-    /// The caller must move or remove the file of a finished download, and the file of a token that is not used.
+    /// The caller must move or remove the file of a finished download, and the file of a token that is not used. If the session wipes the
+    /// request (``ApproovSession/wipe(_:)``), the file is removed, and `onToken` gets no further token.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -33,6 +34,8 @@ extension ApproovSession {
             try await resume(request, token, onToken, onProgress, flight)
         } discard: {
             try? FileManager.default.removeItem(at: $0.0)
+            // Not the same file if the response was not the content. The download has checked that it made this one.
+            if let token { try? FileManager.default.removeItem(at: token.file) }
         }
     }
 
@@ -69,6 +72,8 @@ extension ApproovSession {
     }
 
     /// Makes one attempt; nil when the answer is a part that was not requested.
+    ///
+    /// A request that is wiped leaves no file, also not that of the token, which is the same user's.
     private func download(
         _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
         _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ observation: RequestObservation
@@ -76,6 +81,33 @@ extension ApproovSession {
         let prepared = try ResumableDownload.prepare(request, resuming: token)
         // Before anything is sent, so that a token that cannot be used costs nothing.
         var file = try token.map { try DownloadFile(resuming: $0.file, size: $0.offset) } ?? DownloadFile()
+        do {
+            switch try await fill(&file, request, prepared, token, onToken, onProgress, observation) {
+            case .content(let head): return (file.keep(), head)
+            case .other(let url, let head): return (url, head)
+            case .foreign: return nil
+            }
+        } catch {
+            if observation.flight?.isWiped == true { file.discard() }
+            throw error
+        }
+    }
+
+    /// What an attempt brought.
+    private enum Filled {
+        /// The content is in the download's file.
+        case content(HTTPURLResponse)
+        /// Something else, such as an error, is in a file of its own.
+        case other(URL, HTTPURLResponse)
+        /// A part that was not requested.
+        case foreign
+    }
+
+    private func fill(
+        _ file: inout DownloadFile, _ request: URLRequest, _ prepared: URLRequest, _ token: ResumeToken?,
+        _ onToken: (@Sendable (ResumeToken) -> Void)?, _ onProgress: (@Sendable (TransferProgress) -> Void)?,
+        _ observation: RequestObservation
+    ) async throws -> Filled {
         let sent = try await performer.perform(prepared, body: .none, observation: observation)
         let head = try performer.head(of: sent)
         var current = token
@@ -85,7 +117,7 @@ extension ApproovSession {
             try file.cut(to: 0)
             current = ResumableDownload.token(for: request, sent.response, file: file.url)
             if token != nil, current == nil { file.discard() }
-        case .foreign: return nil
+        case .foreign: return .foreign
         case .noRest:
             file.discard()
             throw ApproovError(
@@ -93,27 +125,30 @@ extension ApproovSession {
         case .other:
             var other = try DownloadFile()
             for try await part in sent.response.body { try other.write(part) }
+            try observation.flight?.check()
             observation.call?.finish(received: other.size)
-            return (other.keep(), head)
+            return .other(other.keep(), head)
         }
         let start = file.size
+        let flight = observation.flight
         if var begun = current {
             file.keepForLater()
             begun.offset = file.size
+            try flight?.check()
             onToken?(begun)
             current = begun
         }
         do {
-            try await Self.receive(sent.response.body, into: &file, of: &current, onToken, onProgress)
+            try await Self.receive(sent.response.body, into: &file, of: &current, onToken, onProgress, flight)
         } catch {
-            if var interrupted = current {
+            if var interrupted = current, flight?.isWiped != true {
                 interrupted.offset = file.size
                 onToken?(interrupted)
             }
             throw error
         }
         observation.call?.finish(received: file.size - start)
-        return (file.keep(), head)
+        return .content(head)
     }
 
     /// How many bytes lie between two tokens.
@@ -121,14 +156,16 @@ extension ApproovSession {
 
     private static func receive(
         _ body: ResponseBody, into file: inout DownloadFile, of token: inout ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
-        _ onProgress: (@Sendable (TransferProgress) -> Void)?
+        _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
     ) async throws {
         for try await part in body {
+            try flight?.check()
             try file.write(part)
             onProgress?(TransferProgress(completed: file.size, total: token?.total))
             guard let onToken, let stored = token, file.size - stored.offset >= stride else { continue }
             try file.store()
             token?.offset = file.size
+            try flight?.check()
             if let token { onToken(token) }
         }
     }

@@ -5,11 +5,15 @@ import Synchronization
 
 extension ApproovSession {
     /// The completion handler of a data or upload task, called once, on any thread.
+    ///
+    /// A wipe of the session (``wipe(_:)``) keeps the response from a handler that has not been called yet. It does not wait for one that runs
+    /// already, on another thread: hand the response to the actor that changes the user, and check there whose it is; or use
+    /// ``data(for:limit:onProgress:)``, which does so.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
     /// The completion handler of a download task, called once, on any thread.
     ///
-    /// The task removes the file when the handler returns.
+    /// The task removes the file when the handler returns. ``DataHandler`` describes what a wipe of the session does.
     public typealias DownloadHandler = @Sendable (URL?, URLResponse?, (any Error)?) -> Void
 
     /// Creates a task that performs a request and reads the whole response; call `resume()` to start it.
@@ -83,20 +87,8 @@ extension ApproovSession {
     ///   - completionHandler: Called with the file's URL and the response's head, or with the error.
     /// - Returns: The task, not started.
     public func downloadTask(with request: URLRequest, completionHandler: @escaping DownloadHandler) -> ApproovTask {
-        let (report, control) = (TaskReport(), TransferControl())
-        let observation = RequestObservation(
-            onDownload: { value in report.change { $0.download = value } }, control: control, isStreamed: true,
-            flight: flights?.begin(request))
-        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
-            do {
-                let (file, response) = try await download(for: request, observation: observation)
-                completionHandler(file, response, nil)
-                try? FileManager.default.removeItem(at: file)
-            } catch {
-                completionHandler(nil, nil, error)
-            }
-        } cancelled: {
-            completionHandler(nil, nil, CancellationError())
+        fileTask(request, completionHandler) { session, observation in
+            try await session.download(for: request, observation: observation)
         }
     }
 
@@ -112,7 +104,44 @@ extension ApproovSession {
 
     private func newTaskIdentifier() -> Int { lastTaskIdentifier.add(1, ordering: .relaxed).newValue }
 
-    private func task(
+    /// Creates a task that leaves a file.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - completionHandler: Called with the file's URL and the response's head, or with the error.
+    ///   - perform: Performs the request.
+    /// - Returns: The task, not started.
+    func fileTask(
+        _ request: URLRequest, _ completionHandler: @escaping DownloadHandler,
+        _ perform: @escaping @Sendable (ApproovSession, RequestObservation) async throws -> (URL, HTTPURLResponse)
+    ) -> ApproovTask {
+        let (report, control) = (TaskReport(), TransferControl())
+        let observation = RequestObservation(
+            onDownload: { value in report.change { $0.download = value } }, control: control, isStreamed: true,
+            flight: flights?.begin(request))
+        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
+            do {
+                let (file, response) = try await perform(self, observation)
+                defer { try? FileManager.default.removeItem(at: file) }
+                // As late as possible: the response must not reach the next user's code.
+                try observation.flight?.check()
+                completionHandler(file, response, nil)
+            } catch {
+                completionHandler(nil, nil, error)
+            }
+        } cancelled: {
+            completionHandler(nil, nil, CancellationError())
+        }
+    }
+
+    /// Creates a task that reads the whole response.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - completionHandler: Called with the response's body and head, or with the error.
+    ///   - perform: Performs the request.
+    /// - Returns: The task, not started.
+    func task(
         _ request: URLRequest, _ completionHandler: @escaping DataHandler,
         _ perform: @escaping @Sendable (ApproovSession, RequestObservation) async throws -> (Data, HTTPURLResponse)
     ) -> ApproovTask {
@@ -123,6 +152,8 @@ extension ApproovSession {
         return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
             do {
                 let (data, response) = try await perform(self, observation)
+                // As late as possible: the response must not reach the next user's code.
+                try observation.flight?.check()
                 completionHandler(data, response, nil)
             } catch {
                 completionHandler(nil, nil, error)

@@ -51,6 +51,8 @@ public final class ApproovSession: Sendable {
     package let wipes: SessionWipes
     /// Nil if no one watches the session's calls.
     private let observation: CallObservation?
+    /// The names, in lower case, of the headers whose values observers must not see.
+    private let secretHeaders: Set<String>
     let service: ApproovService?
     private let prefetching: Task<Void, Never>?
     /// The numbers of tasks.
@@ -121,9 +123,12 @@ public final class ApproovSession: Sendable {
         self.service = service
         let wipes = SessionWipes()
         self.wipes = wipes
+        secretHeaders = Self.secretHeaders(of: configuration.interceptors)
+        let users = configuration.interceptors.compactMap(\.userScope)
         flights =
-            configuration.credential != nil || configuration.tracksRequests
-            ? RequestFlights(credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes)
+            configuration.credential != nil || configuration.tracksRequests || !users.isEmpty
+            ? RequestFlights(
+                credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes, users: users)
             : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
@@ -168,13 +173,25 @@ public final class ApproovSession: Sendable {
     }
 
     /// Makes a session that shares everything with another one, and calls further interceptors and validators after the others.
-    private init(_ other: ApproovSession, adding interceptors: [any RequestInterceptor], _ validators: [any ResponseValidating]) {
+    private init(
+        _ other: ApproovSession, adding interceptors: [any RequestInterceptor], _ validators: [any ResponseValidating],
+        hiding names: Set<String>
+    ) {
         performer = other.performer.adding(interceptors, validators)
         wrapped = other.wrapped
         observation = other.observation
         service = other.service
-        flights = other.flights
         wipes = other.wipes
+        secretHeaders = other.secretHeaders.union(names).union(Self.secretHeaders(of: interceptors))
+        let users = interceptors.compactMap(\.userScope)
+        other.flights?.add(users)
+        flights =
+            other.flights
+            ?? (users.isEmpty
+                ? nil
+                : RequestFlights(
+                    credential: nil, cookies: other.performer.stations.response.cookies, service: other.service, wipes: other.wipes,
+                    users: users))
         prefetching = nil
     }
 
@@ -189,9 +206,33 @@ public final class ApproovSession: Sendable {
     public func adding(
         interceptors: [any RequestInterceptor], validators: [any ResponseValidating] = []
     ) throws -> ApproovSession {
-        try Self.refuseTokenInterceptor(among: interceptors)
-        return ApproovSession(self, adding: interceptors, validators)
+        try adding(interceptors: interceptors, validators: validators, secretHeaders: [])
     }
+
+    /// Returns such a session, whose observers do not see the values of further headers.
+    ///
+    /// - Parameters:
+    ///   - interceptors: The further interceptors, in their order.
+    ///   - validators: The further validators, in their order.
+    ///   - secretHeaders: The names of headers with secret values.
+    /// - Returns: The other session.
+    /// - Throws: ``ApproovError`` with code `initializationError` for an ``ApproovInterceptor``.
+    package func adding(
+        interceptors: [any RequestInterceptor], validators: [any ResponseValidating], secretHeaders: Set<String>
+    ) throws -> ApproovSession {
+        try Self.refuseTokenInterceptor(among: interceptors)
+        return ApproovSession(self, adding: interceptors, validators, hiding: Set(secretHeaders.map { $0.lowercased() }))
+    }
+
+    private static func secretHeaders(of interceptors: [any RequestInterceptor]) -> Set<String> {
+        Set(interceptors.flatMap { $0.secretHeaders.map { $0.lowercased() } })
+    }
+
+    /// Whether a header with this name may carry a secret: it describes neither content nor the client.
+    ///
+    /// - Parameter name: The name.
+    /// - Returns: Whether its value must not be shown.
+    package static func mayBeSecret(_ name: String) -> Bool { !RedirectRules.travels(name.lowercased()) }
 
     /// Throws for an interceptor that sets the token, because the session does.
     private static func refuseTokenInterceptor(among interceptors: [any RequestInterceptor]) throws {
@@ -221,7 +262,7 @@ public final class ApproovSession: Sendable {
     func observed(_ request: URLRequest, _ observation: RequestObservation) -> RequestObservation {
         guard let watching = self.observation else { return observation }
         var observation = observation
-        observation.call = watching.begin(request)
+        observation.call = watching.begin(request, hiding: secretHeaders)
         return observation
     }
 

@@ -111,7 +111,7 @@ final class RequestStations: Sendable {
         var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
-        if !interceptors.isEmpty { try await interceptors.adapt(&prepared) }
+        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, observation.call) }
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 
@@ -163,6 +163,9 @@ final class RequestStations: Sendable {
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 request.options.group = life.transfers
                 if let probe = observation.probe { probe.noteSent(request.headerFields) }
+                // Stations 3 to 6 may have waited, and an interceptor may ignore that its task is cancelled.
+                try life.checkGoOn()
+                try observation.flight?.check()
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
                 observation.call?.didReceive(received)
@@ -201,13 +204,11 @@ final class RequestStations: Sendable {
         // 1 allow-list: before any I/O.
         let hop = try allowedHop(of: step)
 
-        // 2 defaults
+        // 2 defaults. A wipe of this host must find the request before it reads the host's cookies.
+        flight?.visit(step.url.host)
         var draft = try defaults.draft(of: step)
-        if let flight {
-            flight.visit(step.url.host)
-            // The cookies may be those of another user.
-            try flight.check()
-        }
+        // The cookies may be those of another user.
+        try flight?.check()
         if let credential { try credential.apply(to: &draft, of: step, flight) }
         return (hop, draft)
     }

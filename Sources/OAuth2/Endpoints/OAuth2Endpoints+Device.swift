@@ -9,7 +9,7 @@ extension OAuth2Endpoints {
 
     /// Asks for a device code, for an app that has no browser (RFC 8628, section 3.1).
     ///
-    /// Show the user the page and the code, then call ``token(for:)``.
+    /// Show the user the page and the code, then call ``token(for:additionalParameters:)``.
     /// - Parameter scope: The scope to ask for; nil for that of the server.
     /// - Returns: What to show to the user.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no endpoint for it or the scope is malformed; the errors
@@ -53,17 +53,21 @@ extension OAuth2Endpoints {
     ///
     /// It waits at least the interval between two questions, five seconds longer after each `slow_down`, and twice as long after a question
     /// that did not reach the server.
-    /// - Parameter authorization: The answer of ``authorizeDevice(scope:)``.
+    /// - Parameters:
+    ///   - authorization: The answer of ``authorizeDevice(scope:)``.
+    ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user refused, with code `timedOut` when the codes expired, and the
     ///   errors of ``issue(_:)``; `CancellationError`.
-    public func token(for authorization: DeviceAuthorization) async throws -> BearerToken {
+    public func token(
+        for authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []
+    ) async throws -> BearerToken {
         var interval = authorization.interval
         while true {
             guard clock.uptime + interval < authorization.deadline else { throw Self.deviceExpired(nil) }
             try await clock.sleep(for: interval)
             do {
-                return try await issue(DeviceCodeGrant(authorization))
+                return try await issue(DeviceCodeGrant(authorization, additionalParameters: additionalParameters))
             } catch let error as OAuth2Error where error.code == .requestRefused {
                 switch error.serverError {
                 case .authorizationPending: continue

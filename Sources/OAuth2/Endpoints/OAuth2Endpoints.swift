@@ -57,14 +57,18 @@ public final class OAuth2Endpoints: Sendable {
 
     /// Exchanges a token's refresh token for a new token.
     ///
-    /// - Parameter token: The token to renew.
+    /// - Parameters:
+    ///   - token: The token to renew.
+    ///   - additionalParameters: Further parameters that the server wants; see ``RefreshGrant/additionalParameters``.
     /// - Returns: The new token; it keeps the refresh token and the scope if the server sends none.
     /// - Throws: ``OAuth2Error`` with code `loginRequired` when the token has no refresh token; the errors of ``issue(_:)``.
-    public func refresh(_ token: BearerToken) async throws -> BearerToken {
+    public func refresh(
+        _ token: BearerToken, additionalParameters: [(name: String, value: String)] = []
+    ) async throws -> BearerToken {
         guard let refreshToken = token.refreshToken else {
             throw OAuth2Error(.loginRequired, "the token cannot be renewed, because it has no refresh token; log in again")
         }
-        return try await issue(RefreshGrant(refreshToken: refreshToken)).succeeding(token)
+        return try await issue(RefreshGrant(refreshToken: refreshToken, additionalParameters: additionalParameters)).succeeding(token)
     }
 
     /// Asks the server to revoke a token (RFC 7009): the refresh token if there is one, else the access token.

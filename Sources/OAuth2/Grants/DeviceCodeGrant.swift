@@ -1,20 +1,31 @@
 /// A token for a device code (RFC 8628, section 3.4); one question of several.
 ///
-/// ``OAuth2Endpoints/token(for:)`` asks until the user has answered.
+/// ``OAuth2Endpoints/token(for:additionalParameters:)`` asks until the user has answered.
 public struct DeviceCodeGrant: TokenGrant, CustomStringConvertible, CustomReflectable {
     private let deviceCode: String
+    /// Further parameters that the server wants, such as `resource` or `audience`; empty by default.
+    ///
+    /// They cannot replace a parameter of the grant or of the client, nor the scope.
+    public var additionalParameters: [(name: String, value: String)]
 
     /// Makes the grant.
     ///
-    /// - Parameter authorization: The server's answer to the request for a device code.
-    public init(_ authorization: DeviceAuthorization) { deviceCode = authorization.deviceCode }
+    /// - Parameters:
+    ///   - authorization: The server's answer to the request for a device code.
+    ///   - additionalParameters: Further parameters that the server wants.
+    public init(_ authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []) {
+        deviceCode = authorization.deviceCode
+        self.additionalParameters = additionalParameters
+    }
 
     /// The parameters of the token request.
     ///
     /// - Returns: Names and values.
-    /// - Throws: Nothing.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when an additional parameter has the name of one that the grant, the client
+    ///   or the scope has, has no name, or is given twice.
     public func parameters() async throws -> [(name: String, value: String)] {
-        [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", deviceCode)]
+        try withAdditional(
+            additionalParameters, [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", deviceCode)])
     }
 
     /// Always the same: the code is not shown.

@@ -8,6 +8,10 @@ public struct PasswordGrant: TokenGrant, CustomStringConvertible, CustomReflecta
     private let password: String
     /// The scope to ask for; nil for that of the server.
     public let scope: String?
+    /// Further parameters that the server wants, such as `resource` or `audience`; empty by default.
+    ///
+    /// They cannot replace a parameter of the grant or of the client, nor the scope.
+    public var additionalParameters: [(name: String, value: String)]
 
     /// True: the server's scope is the default.
     public var usesServerScope: Bool { true }
@@ -18,18 +22,24 @@ public struct PasswordGrant: TokenGrant, CustomStringConvertible, CustomReflecta
     ///   - username: The user's name.
     ///   - password: The user's password.
     ///   - scope: The scope to ask for; nil for that of the server.
-    public init(username: String, password: String, scope: String? = nil) {
+    ///   - additionalParameters: Further parameters that the server wants.
+    public init(
+        username: String, password: String, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
+    ) {
         self.username = username
         self.password = password
         self.scope = scope
+        self.additionalParameters = additionalParameters
     }
 
     /// The parameters of the token request.
     ///
     /// - Returns: Names and values.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` when the scope is malformed.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when the scope is malformed, or an additional parameter has the name of one
+    ///   that the grant, the client or the scope has, has no name, or is given twice.
     public func parameters() async throws -> [(name: String, value: String)] {
-        try withScope(scope, [("grant_type", "password"), ("username", username), ("password", password)])
+        try withScope(
+            scope, withAdditional(additionalParameters, [("grant_type", "password"), ("username", username), ("password", password)]))
     }
 
     /// Always the same: neither the name nor the password is shown.

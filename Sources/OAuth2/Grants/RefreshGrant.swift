@@ -3,23 +3,31 @@ public struct RefreshGrant: TokenGrant, CustomStringConvertible, CustomReflectab
     private let refreshToken: String
     /// The scope to ask for, which can only be less than before; nil for that of before.
     public let scope: String?
+    /// Further parameters that the server wants, such as `resource` or `audience`; empty by default.
+    ///
+    /// They cannot replace a parameter of the grant or of the client, nor the scope.
+    public var additionalParameters: [(name: String, value: String)]
 
     /// Makes the grant.
     ///
     /// - Parameters:
     ///   - refreshToken: The refresh token.
     ///   - scope: The scope to ask for; nil for that of before.
-    public init(refreshToken: String, scope: String? = nil) {
+    ///   - additionalParameters: Further parameters that the server wants.
+    public init(refreshToken: String, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []) {
         self.refreshToken = refreshToken
         self.scope = scope
+        self.additionalParameters = additionalParameters
     }
 
     /// The parameters of the token request.
     ///
     /// - Returns: Names and values.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` when the scope is malformed.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when the scope is malformed, or an additional parameter has the name of one
+    ///   that the grant, the client or the scope has, has no name, or is given twice.
     public func parameters() async throws -> [(name: String, value: String)] {
-        try withScope(scope, [("grant_type", "refresh_token"), ("refresh_token", refreshToken)])
+        try withScope(
+            scope, withAdditional(additionalParameters, [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]))
     }
 
     /// Always the same: the refresh token is not shown.

@@ -1,3 +1,5 @@
+internal import ApproovBase
+
 /// One way to obtain a token (RFC 6749, section 1.3).
 ///
 /// Write a grant for a server's own way; ``ExtensionGrant`` covers those that need no code.
@@ -15,6 +17,31 @@ public protocol TokenGrant: Sendable {
 extension TokenGrant {
     /// False.
     public var usesServerScope: Bool { false }
+}
+
+/// Adds the app's further parameters to those of a grant.
+///
+/// - Parameters:
+///   - additional: The further parameters.
+///   - own: The parameters of the grant.
+/// - Returns: All of them.
+/// - Throws: ``OAuth2Error`` with code `configurationError` when a further one would replace a parameter of the grant, of the client or the
+///   scope, has no name, or is given twice.
+func withAdditional(
+    _ additional: [(name: String, value: String)], _ own: [(name: String, value: String)]
+) throws -> [(name: String, value: String)] {
+    guard !additional.isEmpty else { return own }
+    var names: Set<String> = ["client_id", "client_secret", "grant_type", "scope"]
+    names.formUnion(own.map(\.name))
+    for parameter in additional {
+        guard !parameter.name.isEmpty, names.insert(parameter.name).inserted else {
+            throw OAuth2Error(
+                .configurationError,
+                "the additional parameter \(LoggableText.name(parameter.name)) is set by the grant itself, has no name, or is given twice;"
+                    + " remove it")
+        }
+    }
+    return own + additional
 }
 
 /// Adds a scope to parameters, if there is one.

@@ -23,6 +23,7 @@ public final class OAuth2Credentials: CredentialSource {
     private let store: any TokenStore
     private let strategy: any RefreshStrategy
     private let clientGrant: any TokenGrant
+    private let changes = UserChanges()
     private let state = Mutex(RenewalState())
 
     /// Makes the credentials; asks nothing yet.
@@ -53,37 +54,52 @@ public final class OAuth2Credentials: CredentialSource {
         key = TokenKey(client: endpoints.client, authorization: authorization, account: account)
     }
 
+    /// Tells the sessions with an ``OAuth2Interceptor`` of these credentials when the user changes.
+    public var userChanges: UserChanges? { changes }
+
     /// Stores the token of a user who has just logged in, in the place of an earlier user's.
     ///
+    /// Wipes the sessions with an ``OAuth2Interceptor`` of these credentials first (`ApproovSession.wipe(_:)`). Their requests that were begun
+    /// before this method returns fail with `CancellationError`, also those that wait at a gate or for their next attempt. If an actor calls
+    /// it, none of the earlier user's responses reaches the actor's code from this call on.
     /// - Parameter token: The token that a grant issued.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
-    public func logIn(_ token: BearerToken) async throws {
-        state.withLock { $0.forget() }
-        try await store.store(token, for: key)
+    nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
+        try await changes.change {
+            state.withLock { $0.forget() }
+            try await store.store(token, for: key)
+            state.withLock { $0.logIn(token) }
+        }
     }
 
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
+    /// Wipes the sessions as ``logIn(_:)`` does.
     /// A renewal that is under way is discarded when it ends. A server that cannot be reached does not keep the token in the store.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed.
-    public func logOut() async throws {
-        let token = try? await store.token(for: key)
-        state.withLock { $0.forget() }
-        try await store.remove(for: key)
+    nonisolated(nonsending) public func logOut() async throws {
+        let token = try await changes.change {
+            let token = try? await store.token(for: key)
+            state.withLock { $0.forget() }
+            try await store.remove(for: key)
+            return token
+        }
         if let token { try? await endpoints.revoke(token) }
     }
 
     /// Returns a valid token, renewed if necessary.
     ///
+    /// If another process has logged another user in, the sessions are wiped as by ``logIn(_:)``.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `loginRequired` when only a log-in helps; the errors of the store, of the strategy and of the
     ///   server; `CancellationError`.
     public func token() async throws -> BearerToken {
+        let before = state.withLock { $0.changes }
         let stored = try await store.token(for: key)
-        if let stored, !stored.isExpired(at: endpoints.clock.date) {
-            state.withLock { $0.note(stored) }
-            return stored
+        if let stored, authorization.level == .user, state.withLock({ $0.isAnother(stored, readAfter: before) }) {
+            await changes.change {}
         }
+        if let stored, !stored.isExpired(at: endpoints.clock.date) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         return try await renewed(stored, refused: nil)
     }
@@ -94,7 +110,7 @@ public final class OAuth2Credentials: CredentialSource {
     /// - Throws: The errors of ``token()``.
     public func credential() async throws -> Credential {
         if let header = endpoints.client.basicHeader, authorization.type == .basic { return try Credential(headerValue: header) }
-        return try await Credential.bearer(token().accessToken)
+        return try await token().credential
     }
 
     /// Renews the token that a server refused.
@@ -104,17 +120,10 @@ public final class OAuth2Credentials: CredentialSource {
     /// - Throws: The errors of ``token()``.
     public func renew(after refused: Credential) async throws -> Credential? {
         guard authorization.type == .bearer, let stored = try await store.token(for: key) else { return nil }
-        guard stored.header == refused.headerValue else { return try Credential.bearer(stored.accessToken) }
+        guard refused.owner == nil || stored.loginID == refused.owner else { return nil }
+        guard stored.header == refused.headerValue else { return try stored.credential }
         let token = try await renewed(stored, refused: stored.accessToken)
-        return token.accessToken == stored.accessToken ? nil : try Credential.bearer(token.accessToken)
-    }
-
-    /// Whether a request that carried a header may be sent again: only while its user is still logged in.
-    func isCurrentUser(ofHeader header: String) async -> Bool {
-        guard authorization.type == .bearer else { return true }
-        let login = state.withLock { $0.loginID(of: String(header.dropFirst("Bearer ".count))) }
-        guard let login, let stored = try? await store.token(for: key) else { return false }
-        return stored.loginID == login
+        return token.accessToken == stored.accessToken ? nil : try token.credential
     }
 
     // MARK: Renewal
@@ -137,9 +146,7 @@ public final class OAuth2Credentials: CredentialSource {
             }
         }
         flight.marks.joinCurrent()
-        let token = try await Self.value(of: flight.task)
-        state.withLock { $0.note(token) }
-        return token
+        return try await Self.value(of: flight.task)
     }
 
     /// Waits for a renewal, until the caller's task is cancelled.
@@ -218,4 +225,11 @@ public final class OAuth2Credentials: CredentialSource {
     private static let notLoggedIn = OAuth2Error(.loginRequired, "no user is logged in; log in first")
     private static let userChanged = OAuth2Error(
         .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
+}
+
+extension BearerToken {
+    /// What a request carries, with the log-in that it belongs to.
+    fileprivate var credential: Credential {
+        get throws { try Credential.bearer(accessToken, owner: loginID) }
+    }
 }

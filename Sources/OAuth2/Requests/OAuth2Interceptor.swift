@@ -8,6 +8,9 @@ public import FoundationNetworking
 /// A valid token is applied; an expired one is renewed once for all requests that wait; a token that a server refuses with 401 is renewed
 /// once, and each refused request is sent again once. `AuthenticatedRequests` (module `Approov`) lists the requests that are never sent again.
 ///
+/// A session with it tracks its requests. ``OAuth2Credentials/logIn(_:)`` and ``OAuth2Credentials/logOut()`` wipe the session: no request of
+/// one user is sent with another user's token, and no response, cookie or attestation token reaches another user.
+///
 /// ```swift
 /// let session = try ApproovSession(
 ///     service: service,
@@ -57,6 +60,12 @@ public final class OAuth2Interceptor: RequestInterceptor {
             OAuth2Credentials(endpoints: endpoints, authorization: authorization, store: store, refresh: refresh), hosts: hosts)
     }
 
+    /// Authorization.
+    public var secretHeaders: Set<String> { requests.secretHeaders }
+
+    /// The user of the credentials: logging in and logging out wipe the session.
+    public var userScope: UserScope? { requests.userScope }
+
     /// Returns the request with a valid token if its host is named and it has no Authorization header.
     ///
     /// - Parameter request: The request.
@@ -77,12 +86,5 @@ public final class OAuth2Interceptor: RequestInterceptor {
     ///
     /// - Parameter exchange: The request, as it was sent, with its outcome.
     /// - Returns: The decision; a request of a user who is logged out is not sent again for the next user.
-    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
-        guard let header = exchange.sent?.value(forHTTPHeaderField: "Authorization"), await credentials.isCurrentUser(ofHeader: header)
-        else { return .doNotRetry }
-        let decision = await requests.retry(exchange)
-        // Asked again, because the renewal took its time.
-        guard decision != .doNotRetry, await credentials.isCurrentUser(ofHeader: header) else { return .doNotRetry }
-        return decision
-    }
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision { await requests.retry(exchange) }
 }

@@ -15,8 +15,13 @@ public protocol RefreshStrategy: Sendable {
 
 /// Renews a token with its refresh token (RFC 6749, section 6).
 public struct RefreshTokenStrategy: RefreshStrategy {
+    /// Further parameters that the server wants; see ``RefreshGrant/additionalParameters``.
+    public let additionalParameters: [(name: String, value: String)]
+
     /// Makes the strategy.
-    public init() {}
+    ///
+    /// - Parameter additionalParameters: Further parameters that the server wants.
+    public init(additionalParameters: [(name: String, value: String)] = []) { self.additionalParameters = additionalParameters }
 
     /// Exchanges the refresh token for a new token.
     ///
@@ -24,8 +29,8 @@ public struct RefreshTokenStrategy: RefreshStrategy {
     ///   - token: The token to renew.
     ///   - endpoints: Asks the authorization server.
     /// - Returns: The new token.
-    /// - Throws: ``OAuth2Error`` as ``OAuth2Endpoints/refresh(_:)`` does.
+    /// - Throws: ``OAuth2Error`` as ``OAuth2Endpoints/refresh(_:additionalParameters:)`` does.
     public func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
-        try await endpoints.refresh(token)
+        try await endpoints.refresh(token, additionalParameters: additionalParameters)
     }
 }

@@ -18,25 +18,34 @@ struct RenewalState {
         let token: BearerToken
     }
 
-    private static let maximumSeen = 64
-
     /// The renewals under way, by log-in; the empty text stands for no token yet.
     private(set) var flights: [String: Flight] = [:]
     var unsaved: Unsaved?
     private var lastNumber = 0
-    /// The log-ins of the access tokens that were handed out last, in that order.
-    private var seen: [(accessToken: String, loginID: String)] = []
+    /// The log-in of the last token; nil at first.
+    private var login: String?
+    /// The number of changes of the user that were noticed so far.
+    private(set) var changes = 0
 
-    /// Notes that a token was handed out.
-    mutating func note(_ token: BearerToken) {
-        guard seen.last?.accessToken != token.accessToken else { return }
-        seen.removeAll { $0.accessToken == token.accessToken }
-        if seen.count >= Self.maximumSeen { seen.removeFirst() }
-        seen.append((token.accessToken, token.loginID))
+    /// Notes that a user has logged in.
+    mutating func logIn(_ token: BearerToken) {
+        changes += 1
+        login = token.loginID
     }
 
-    /// The log-in of an access token that was handed out; nil if it is not known any more.
-    func loginID(of accessToken: String) -> String? { seen.last { $0.accessToken == accessToken }?.loginID }
+    /// Notes a token of the store, and returns whether it is another user's, who was not logged in here.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - changes: ``changes`` before the token was read: a token that was read before a change says nothing.
+    /// - Returns: Whether it is another user's.
+    mutating func isAnother(_ token: BearerToken, readAfter changes: Int) -> Bool {
+        guard changes == self.changes, login != token.loginID else { return false }
+        defer { login = token.loginID }
+        guard login != nil else { return false }
+        self.changes += 1
+        return true
+    }
 
     /// Returns the renewal under way for a log-in, or begins one.
     mutating func flight(for login: String, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>) -> Flight {
@@ -57,7 +66,7 @@ struct RenewalState {
     ///
     /// Renewals under way find their token replaced.
     mutating func forget() {
+        changes += 1
         unsaved = nil
-        seen = []
     }
 }

@@ -3,6 +3,7 @@ import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import HTTPTypes
 import TestTags
 import Testing
@@ -149,5 +150,39 @@ struct RequestRulesTests {
         }
         #expect(code(as: ApproovError.self) { try rules.validate(try head(inside), body: nil) } == .responseRefused)
         try rules.validate(try head(outside), body: nil)
+    }
+
+    /// Sees values of headers.
+    private struct Watcher: SessionObserver {
+        let shownHeaders: Set<String> = ["X-User", "X-Client", "Accept-Language", "X-Plain"]
+        let seen = Shared<[[String: String]]>([])
+        func willSend(_ request: RequestSummary) { seen.change { $0.append(request.shownHeaders) } }
+        func didReceive(_ response: ResponseSummary) { seen.change { $0.append(response.shownHeaders) } }
+    }
+
+    @Test("Observers see no value of a header with an unknown name that a rule or the client adds, also when the rule changes meanwhile")
+    func secrets() async throws {
+        let user = Shared<String?>("hidden-user")
+        let transport = InProcessTransport { request in
+            user.value = nil
+            return TransportResponse(status: 200, headerFields: request.headerFields, url: request.url)
+        }
+        let watcher = Watcher()
+        var configuration = ApproovSessionConfiguration()
+        configuration.transport = transport
+        configuration.observers = [watcher]
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: nil, configuration: configuration)
+        var client = try APIClient(base: url(""), session: session).configured {
+            try $0.configure("**", description: "user") { settings in
+                settings.headers["X-User"] = user.value
+                settings.headers["Accept-Language"] = "de"
+            }
+        }
+        client.headers = ["X-Client": "hidden-client"]
+        _ = try await client.resource("a").send(.get, headers: ["X-Plain": "plain"])
+        #expect(transport.requests.first?.headerFields[try #require(HTTPField.Name("X-User"))] == "hidden-user")
+        #expect(await eventually { watcher.seen.value.count == 2 })
+        #expect(watcher.seen.value == [["accept-language": "de", "x-plain": "plain"], ["accept-language": "de", "x-plain": "plain"]])
     }
 }

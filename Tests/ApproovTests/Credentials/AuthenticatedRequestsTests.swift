@@ -248,4 +248,75 @@ final class CountingSource: CredentialSource {
         let tokens = world.apiRequests.compactMap { $0.headerFields[.approovToken] }
         #expect(tokens.count == 2 && Set(tokens).count == 2)
     }
+
+    /// A source whose user logs out, and another one in, whenever a test says so.
+    private final class ChangingSource: CredentialSource {
+        let credentials: Shared<Credential>
+        let renewed: @Sendable (Credential) throws -> Credential?
+
+        init(_ first: Credential, renewed: @escaping @Sendable (Credential) throws -> Credential? = { _ in nil }) {
+            credentials = Shared(first)
+            self.renewed = renewed
+        }
+
+        func credential() async throws -> Credential { credentials.value }
+
+        func renew(after refused: Credential) async throws -> Credential? {
+            guard let next = try renewed(refused) else { return nil }
+            credentials.value = next
+            return next
+        }
+    }
+
+    @Test(
+        "A refused request is not sent again with the credential of a user who logged in meanwhile, whether the source names owners or not",
+        arguments: [("alice", "bob"), (nil, nil), ("alice", nil), (nil, "bob")] as [(String?, String?)])
+    func otherUser(first: String?, second: String?) async throws {
+        // During the request, and during the renewal.
+        for isDuringRenewal in [false, true] {
+            let world = try world(valid: { $0.headerFields[.authorization] == "Bearer b" })
+            let bob = try Credential.bearer("b", owner: second)
+            let switched = Shared<ChangingSource?>(nil)
+            let source = try ChangingSource(.bearer("a", owner: first)) { _ in
+                if isDuringRenewal { switched.value?.credentials.value = bob }
+                return nil
+            }
+            switched.value = source
+            if !isDuringRenewal {
+                let api = world.api.value
+                world.api.value = { request in
+                    source.credentials.value = bob
+                    return try await api(request)
+                }
+            }
+            let requests = try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+            #expect(try await status(world.session(interceptors: [requests])) == 401)
+            #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer a"])
+        }
+    }
+
+    @Test("A refused request is sent again with a credential of the same owner that the source got by itself")
+    func sameOwner() async throws {
+        let world = try world()
+        let source = try ChangingSource(.bearer("t0", owner: "alice"))
+        let api = world.api.value
+        world.api.value = { request in
+            source.credentials.value = try .bearer("t1", owner: "alice")
+            return try await api(request)
+        }
+        let requests = try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+        #expect(try await status(world.session(interceptors: [requests])) == 200)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer t0", "Bearer t1"])
+    }
+
+    @Test("A request whose credential the interceptor did not add is not sent again")
+    func unknownOwner() async throws {
+        let requests = try AuthenticatedRequests(source: CountingSource(), hosts: [HostPattern("api.test")])
+        let response = try #require(
+            HTTPURLResponse(url: URL(filePath: "/"), statusCode: 401, httpVersion: "HTTP/1.1", headerFields: nil))
+        let exchange = RequestExchange(
+            request: URLRequest("https://api.test/"), sent: URLRequest("https://api.test/", ["Authorization": "Bearer t0"]),
+            outcome: .response(response))
+        #expect(await requests.retry(exchange) == .doNotRetry)
+    }
 }

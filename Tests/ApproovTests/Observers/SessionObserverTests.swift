@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -235,5 +236,39 @@ import Testing
         }
         _ = try await world.session().data(for: URLRequest("https://api.test/"))
         #expect(world.apiRequests.last?.options.onTimings == nil)
+    }
+
+    @Test("The header of a credential is never shown, whatever its name is, also in a session that gets the interceptor later")
+    func credentials() async throws {
+        struct Declaring: RequestInterceptor {
+            let secretHeaders: Set<String> = ["X-Visitor"]
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.setValue("hidden-visitor", forHTTPHeaderField: "x-visitor")
+                request.setValue("open", forHTTPHeaderField: "X-Open")
+                return request
+            }
+        }
+        let world = try World()
+        world.api.value = { request in
+            // A server that repeats what it got.
+            TransportResponse(status: 200, headerFields: request.headerFields, url: request.url)
+        }
+        let source = CountingSource()
+        let observer = RecordingObserver(shownHeaders: ["X-User", "X-VISITOR", "X-Person", "X-Open"])
+        let holder = try CredentialHolder("hidden-person")
+        let hosts = [try HostPattern("api.test")]
+        let base = try world.configured {
+            $0.observers = [observer]
+            $0.credential = .header("X-Person", holder, for: hosts)
+            $0.interceptors = [try AuthenticatedRequests(source: source, hosts: hosts, header: "X-User")]
+        }
+        let session = try base.adding(interceptors: [Declaring()])
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(await observer.calls(1))
+        #expect(world.apiRequests.last?.headerFields[HTTPField.Name("X-User")!] == "Bearer t0")
+        #expect(observer.requests.value.map(\.shownHeaders) == [["x-open": "open"]])
+        #expect(observer.responses.value.map(\.shownHeaders) == [["x-open": "open"]])
+        #expect(observer.requests.value.first?.headerNames.contains("x-user") == true)
     }
 }

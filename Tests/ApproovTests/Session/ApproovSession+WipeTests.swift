@@ -335,4 +335,112 @@ import Testing
         await screen.load()
         #expect(await screen.answers > 0)
     }
+
+    @Test("A download that can be resumed and is wiped leaves no file, and gives no further token")
+    func resumable() async throws {
+        let late = try Late()
+        let holder = try CredentialHolder("Bearer alice")
+        let session = try session(in: late.world, holder)
+        let arrived = Gate()
+        late.world.api.value = { request in
+            let isBegun = Shared(false)
+            // Fails when it is cancelled, as a transfer does.
+            let parts = AsyncThrowingStream<[UInt8], any Error> {
+                guard isBegun.value else {
+                    isBegun.value = true
+                    return Array("alice's".utf8)
+                }
+                arrived.open()
+                try await waitForCancellation()
+            }
+            return TransportResponse(
+                status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "12"], url: request.url, body: ResponseBody(parts))
+        }
+        let tokens = Shared<[ResumeToken]>([])
+        let request = URLRequest("https://api.test/")
+        let old = Task {
+            try await session.download(for: request, resuming: nil) { token in
+                tokens.change { $0.append(token) }
+            } onProgress: { _ in
+            }
+        }
+        try await arrived.wait()
+        #expect(await eventually { tokens.value.count == 1 })
+        try holder.update("Bearer bob")
+        await #expect(throws: CancellationError.self) { try await old.value }
+        let token = try #require(tokens.value.first)
+        #expect(tokens.value.count == 1)
+        try #require(!FileManager.default.fileExists(atPath: token.file.path()))
+        #expect(await codeThrown(as: ApproovError.self) { try await session.download(for: request, resuming: token) } == .bodyFailed)
+    }
+
+    @Test("A wiped request for the rest of a download removes the file of its token", arguments: [206, 404])
+    func resumed(status: Int) async throws {
+        let late = try Late()
+        let holder = try CredentialHolder("Bearer alice")
+        let session = try session(in: late.world, holder)
+        late.world.api.value = { request in
+            guard request.headerFields[.range] != nil else {
+                let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                    continuation.yield(Array("alice's".utf8))
+                    continuation.finish(throwing: TransportError(.connectionLost, "gone"))
+                }
+                return TransportResponse(
+                    status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "12"], url: request.url, body: ResponseBody(parts))
+            }
+            // Wiped while the answer comes, which does not stop for that.
+            let parts = AsyncStream<[UInt8]> { continuation in
+                try? holder.update("Bearer bob")
+                continuation.yield(Array(" mail".utf8))
+                continuation.finish()
+            }
+            return TransportResponse(
+                status: status, headerFields: [.eTag: "\"v1\"", .contentRange: "bytes 7-11/12"], url: request.url,
+                body: ResponseBody(parts))
+        }
+        let tokens = Shared<[ResumeToken]>([])
+        let request = URLRequest("https://api.test/")
+        _ = try? await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+        let token = try #require(tokens.value.last)
+        #expect(token.offset == 7 && FileManager.default.fileExists(atPath: token.file.path()))
+        tokens.value = []
+        await #expect(throws: CancellationError.self) {
+            try await session.download(for: request, resuming: token) { token in tokens.change { $0.append(token) } }
+        }
+        #expect(!FileManager.default.fileExists(atPath: token.file.path()))
+        #expect(tokens.value.isEmpty)
+    }
+
+    @Test("The handler of a task does not get a response that is wiped after it was read, and the file of a download is removed")
+    func handlers() async throws {
+        let late = try Late()
+        let holder = try CredentialHolder("Bearer alice")
+        let session = try session(in: late.world, holder)
+        let head = try #require(
+            HTTPURLResponse(url: URL(filePath: "/"), statusCode: 200, httpVersion: "HTTP/1.1", headerFields: nil))
+        let request = URLRequest("https://api.test/")
+        let answers = AsyncStream<(Bool, (any Error)?)> { continuation in
+            session.task(request) { data, response, error in
+                continuation.yield((data == nil && response == nil, error))
+                continuation.finish()
+            } _: { _, _ in
+                try holder.update("Bearer bob")
+                return (Data("alice".utf8), head)
+            }.resume()
+        }
+        for await (isEmpty, error) in answers { #expect(isEmpty && error is CancellationError) }
+        let file = FileManager.default.temporaryDirectory.appending(path: "wiped-\(UInt64.random(in: 0 ... .max))")
+        let files = AsyncStream<(Bool, (any Error)?)> { continuation in
+            session.fileTask(request) { url, response, error in
+                continuation.yield((url == nil && response == nil, error))
+                continuation.finish()
+            } _: { _, _ in
+                try Data("alice".utf8).write(to: file)
+                try holder.update("Bearer carol")
+                return (file, head)
+            }.resume()
+        }
+        for await (isEmpty, error) in files { #expect(isEmpty && error is CancellationError) }
+        #expect(!FileManager.default.fileExists(atPath: file.path()))
+    }
 }

@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import ApproovTesting
 import Attestation
 import CertificatePinning
@@ -190,5 +191,60 @@ import Testing
         #expect(error?.code == .networkingError && error?.message.contains("changed again and again") == true)
         #expect(world.authority.seen.value.attestations.count == 4)
         #expect(world.apiRequests.isEmpty)
+    }
+
+    /// A session without a service, whose transport answers at once.
+    private func tracking(
+        _ transport: InProcessTransport, _ observer: RecordingObserver, _ interceptor: any RequestInterceptor
+    ) throws -> ApproovSession {
+        var configuration = ApproovSessionConfiguration.over(transport)
+        configuration.tracksRequests = true
+        configuration.observers = [observer]
+        configuration.interceptors = [interceptor]
+        return try ApproovSession(wrapping: URLSession(configuration: .ephemeral), service: nil, configuration: configuration)
+    }
+
+    @Test(
+        "A request that is wiped, or whose session is invalidated, while an interceptor works reaches neither observers nor the transport")
+    func wipedMeanwhile() async throws {
+        for isInvalidated in [false, true] {
+            let transport = InProcessTransport(status: 200)
+            let observer = RecordingObserver()
+            let made = Shared<ApproovSession?>(nil)
+            let session = try tracking(
+                transport, observer,
+                Witness(log: Shared([])) {
+                    guard let session = made.value else { return }
+                    if isInvalidated {
+                        session.invalidateAndCancel()
+                    } else {
+                        // Marks the request; the cancellation of its task comes later.
+                        _ = session.flights?.begin(generation: 1)
+                    }
+                })
+            made.value = session
+            let error = await #expect(throws: (any Error).self) { try await session.data(for: URLRequest("https://api.test/")) }
+            #expect(isInvalidated ? error as? ApproovError == ApproovError(.sessionInvalidated, "") : error is CancellationError)
+            #expect(transport.requests.isEmpty)
+            #expect(await observer.calls(1))
+            #expect(observer.requests.value.isEmpty)
+            made.value = nil
+        }
+    }
+
+    @Test("A request counts as one to its host before anything of that host is read for it")
+    func visited() async throws {
+        let transport = InProcessTransport(status: 200)
+        let session = try tracking(transport, RecordingObserver(), Witness(log: Shared([])))
+        let flight = try #require(session.flights).begin(URLRequest("https://first.test/"))
+        // A header that cannot be sent, so that the defaults, which read the cookies, fail.
+        let step = try RedirectStep(
+            URLRequest("https://api.test/", ["X-Bad": "a\u{0}b"]), body: .none, urls: LastValue<URL, TransportURL>())
+        let performer = session.performer
+        await #expect(throws: ApproovError(.badRequest, "")) {
+            try await performer.stations.pass(
+                step, by: RequestDeadline(after: .seconds(10), on: ManualClock()), RequestObservation(flight: flight))
+        }
+        #expect(flight.hasVisited([try HostPattern("api.test")]))
     }
 }

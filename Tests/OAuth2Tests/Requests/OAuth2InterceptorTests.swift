@@ -10,7 +10,7 @@ import Testing
 
 @testable import OAuth2
 
-@Suite(.tags(.sockets)) struct OAuth2InterceptorTests {
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct OAuth2InterceptorTests {
     private static let crowd = ProcessInfo.processInfo.environment["APPROOV_CROWD"].flatMap { Int($0) } ?? 1_000
 
     private func get(_ session: ApproovSession, _ url: URL) async throws -> (text: String, status: Int) {
@@ -118,7 +118,7 @@ import Testing
             } == .configurationError)
     }
 
-    @Test("A refused request of a user who is logged out meanwhile is not sent again with the next user's token")
+    @Test("A refused request of a user who is logged out meanwhile is wiped, and not sent again with the next user's token")
     func otherUser() async throws {
         let store = MemoryTokenStore()
         let logIn = Shared<(@Sendable () async throws -> Void)?>(nil)
@@ -133,7 +133,88 @@ import Testing
         let session = try ApproovSession(
             service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
             configuration: .over(transport))
-        #expect(try await session.data(from: Samples.url("https://api.test/")).1.statusCode == 401)
+        await #expect(throws: CancellationError.self) { try await session.data(from: Samples.url("https://api.test/")) }
         #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Bearer alice"])
+    }
+
+    /// A session whose requests wait at a gate, and on a clock that stands still.
+    private struct Waiting {
+        let clock = ManualClock(date: Date())
+        let store = MemoryTokenStore()
+        let transport: InProcessTransport
+        let gate: RequestGate
+        let credentials: OAuth2Credentials
+        let session: ApproovSession
+
+        init(
+            _ answer: @escaping @Sendable (TransportRequest) async throws -> TransportResponse = { .init(status: 200, url: $0.url) }
+        ) throws {
+            transport = InProcessTransport { try await answer($0) }
+            gate = RequestGate(clock: clock)
+            credentials = try OAuth2Credentials(endpoints: Samples.endpoints(clock: clock, over: transport), store: store)
+            var configuration = ApproovSessionConfiguration.over(transport)
+            configuration.gate = gate
+            configuration.clock = clock
+            configuration.interceptors = [
+                try OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")]), RetryPolicy(clock: clock),
+            ]
+            session = try ApproovSession(
+                wrapping: URLSession(configuration: .ephemeral), service: nil, configuration: configuration)
+        }
+
+        func logIn(_ name: String) async throws { try await credentials.logIn(Samples.token(name, at: clock.date)) }
+
+        func get() async throws -> Int { try await session.data(from: Samples.url("https://api.test/")).1.statusCode }
+
+        /// The tokens that the API got.
+        var seen: [String?] { transport.requests.filter { $0.url.host.name == "api.test" }.map { $0.headerFields[.authorization] } }
+    }
+
+    @Test(
+        "A change of the user ends the requests that wait at the gate: none is sent with the next user's token", arguments: [true, false])
+    func gate(logsIn: Bool) async throws {
+        let waiting = try Waiting()
+        try await waiting.logIn("alice")
+        waiting.gate.pause()
+        let old = Task { try await waiting.get() }
+        #expect(await eventually { waiting.gate.waitingCount == 1 })
+        if !logsIn { try await waiting.credentials.logOut() } else { try await waiting.logIn("bob") }
+        waiting.gate.resume()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        if !logsIn { try await waiting.logIn("bob") }
+        #expect(try await waiting.get() == 200)
+        #expect(waiting.seen == ["Bearer bob"])
+    }
+
+    @Test("A change of the user ends the requests that wait for their next attempt")
+    func backoff() async throws {
+        let waiting = try Waiting { request in
+            TransportResponse(status: request.headerFields[.authorization] == "Bearer alice" ? 503 : 200, url: request.url)
+        }
+        try await waiting.logIn("alice")
+        let old = Task { try await waiting.get() }
+        #expect(await eventually { waiting.seen.count == 1 && waiting.clock.sleeperCount > 0 })
+        try await waiting.logIn("bob")
+        waiting.clock.advance(by: .seconds(60))
+        await #expect(throws: CancellationError.self) { try await old.value }
+        #expect(try await waiting.get() == 200)
+        #expect(waiting.seen == ["Bearer alice", "Bearer bob"])
+    }
+
+    @Test("A user whom another process logs in ends the requests of the one before, once")
+    func otherProcess() async throws {
+        let waiting = try Waiting()
+        try await waiting.logIn("alice")
+        #expect(try await waiting.get() == 200)
+        try await waiting.store.store(Samples.token("bob", at: waiting.clock.date), for: waiting.credentials.key)
+        // It was begun before this process could know.
+        await #expect(throws: CancellationError.self) { try await waiting.get() }
+        #expect(try await waiting.get() == 200)
+        #expect(waiting.seen == ["Bearer alice", "Bearer bob"])
+        // A renewal by another process is no change of the user.
+        let bob = try #require(try await waiting.store.token(for: waiting.credentials.key))
+        try await waiting.store.store(Samples.token("bob2", at: waiting.clock.date).succeeding(bob), for: waiting.credentials.key)
+        #expect(try await waiting.get() == 200)
+        #expect(waiting.seen.last == "Bearer bob2")
     }
 }

@@ -22,10 +22,12 @@ struct InterceptorStation: Sendable {
 
     /// Calls the interceptors, which see the caller's request with the session's defaults.
     ///
-    /// - Parameter draft: The request; on return, with the changes of the interceptors.
+    /// - Parameters:
+    ///   - draft: The request; on return, with the changes of the interceptors.
+    ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
-    func adapt(_ draft: inout RequestDraft) async throws {
+    func adapt(_ draft: inout RequestDraft, _ call: ObservedCall? = nil) async throws {
         let before = draft.request
         var request = before
         // The defaults were appended to the fields of the request itself.
@@ -38,7 +40,11 @@ struct InterceptorStation: Sendable {
         var url = draft.url
         for (interceptor, inPlace) in zip(interceptors, inPlace) {
             if let interceptor = inPlace {
-                interceptor.adapt(&request)
+                if let call {
+                    interceptor.adapt(&request) { call.hide($0) }
+                } else {
+                    interceptor.adapt(&request, report: nil)
+                }
                 continue
             }
             let last = request.url

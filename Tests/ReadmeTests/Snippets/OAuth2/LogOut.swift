@@ -1,7 +1,5 @@
-import Approov
 import OAuth2
 
-func logOut(_ credentials: OAuth2Credentials, of session: ApproovSession) async throws {
-    try await credentials.logOut()
-    await session.wipe()
+func logOut(_ credentials: OAuth2Credentials) async throws {
+    try await credentials.logOut()  // wipes the sessions as well
 }

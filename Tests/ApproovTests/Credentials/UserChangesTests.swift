@@ -1,0 +1,126 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import Approov
+
+@Suite struct UserChangesTests {
+    /// A source whose users log in by ``UserChanges``.
+    private final class Source: CredentialSource {
+        let changes = UserChanges()
+        let user = Shared("alice")
+        var userChanges: UserChanges? { changes }
+        func credential() async throws -> Credential { try .bearer(user.value, owner: user.value) }
+        func renew(after refused: Credential) async throws -> Credential? { nil }
+        func logIn(_ name: String, during: () async throws -> Void = {}) async throws {
+            try await changes.change {
+                try await during()
+                user.value = name
+            }
+        }
+    }
+
+    private let source = Source()
+
+    private func interceptor(_ world: World) throws -> AuthenticatedRequests {
+        try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+    }
+
+    private func get(_ session: ApproovSession) async throws -> String {
+        String(decoding: try await session.data(for: URLRequest("https://api.test/")).0, as: UTF8.self)
+    }
+
+    @Test("A request that waits at the gate when the user changes is not sent, and the next one has the new user's credential")
+    func gate() async throws {
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let session = try world.configured {
+            $0.gate = gate
+            $0.interceptors = [try interceptor(world)]
+        }
+        gate.pause()
+        let old = Task { try await get(session) }
+        #expect(await eventually { gate.waitingCount == 1 })
+        try await source.logIn("bob")
+        gate.resume()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        #expect(world.apiRequests.isEmpty)
+        _ = try await get(session)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer bob"])
+    }
+
+    @Test("A request that is begun while the user changes is wiped, also when the change fails")
+    func during() async throws {
+        struct Failed: Error {}
+        let world = try World()
+        let session = try world.configured { $0.interceptors = [try interceptor(world)] }
+        let isCancelled = Shared(false)
+        await #expect(throws: Failed.self) {
+            try await source.logIn("bob") {
+                do {
+                    _ = try await get(session)
+                } catch is CancellationError {
+                    isCancelled.value = true
+                }
+                throw Failed()
+            }
+        }
+        #expect(isCancelled.value)
+        #expect(world.apiRequests.isEmpty)
+        _ = try await get(session)
+        #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer alice"])
+    }
+
+    @Test("A change forgets the bound tokens and the cookies of the hosts, also in the storage that all sessions share")
+    func leftovers() async throws {
+        let world = try World()
+        let host = "leftovers-\(UInt64.random(in: 0 ... .max)).test"
+        let shared = try #require(HTTPCookieStorage.shared as HTTPCookieStorage?)
+        for domain in ["api.test", host] {
+            shared.setCookie(
+                try #require(HTTPCookie(properties: [.name: "user", .value: "alice", .domain: domain, .path: "/"])))
+        }
+        defer { for cookie in shared.cookies ?? [] where [host, "api.test"].contains(cookie.domain) { shared.deleteCookie(cookie) } }
+        let session = try world.configured(wrapping: .default) {
+            $0.interceptors = [try interceptor(world)]
+            $0.bindHeader = "Authorization"
+        }
+        _ = try await get(session)
+        #expect(world.service.cachedTokenCount == 1)
+        #expect(world.apiRequests.last?.headerFields[.cookie] == "user=alice")
+        try await source.logIn("bob")
+        #expect(world.service.cachedTokenCount == 0)
+        _ = try await get(session)
+        #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
+        #expect((shared.cookies ?? []).contains { $0.domain == host })
+    }
+
+    @Test("A session that gets the interceptor later is wiped as well, and so is the one it was made from if that tracks requests")
+    func added() async throws {
+        for tracks in [false, true] {
+            let world = try World()
+            let (asked, gate) = (Shared(0), Gate())
+            world.api.value = { request in
+                asked.change { $0 += 1 }
+                await Task.detached { try? await gate.wait() }.value
+                return TransportResponse(status: 200, url: request.url)
+            }
+            let base = try world.configured { $0.tracksRequests = tracks }
+            let session = try base.adding(interceptors: [interceptor(world)]).adding(interceptors: [interceptor(world)])
+            let (old, plain) = (Task { try await get(session) }, Task { try await get(base) })
+            #expect(await eventually { asked.value == 2 })
+            try await source.logIn("bob")
+            gate.open()
+            await #expect(throws: CancellationError.self) { try await old.value }
+            if tracks {
+                await #expect(throws: CancellationError.self) { try await plain.value }
+            } else {
+                _ = try await plain.value
+            }
+        }
+    }
+}
