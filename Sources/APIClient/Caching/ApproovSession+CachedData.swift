@@ -15,7 +15,7 @@ extension ApproovSession {
     ///   - cache: The cache.
     ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
     /// - Returns: The response, whatever its status.
-    /// - Throws: `ApproovError` with code `badRequest` for another method or a body; the errors of ``data(for:limit:onProgress:)``.
+    /// - Throws: `ApproovError` with code `badRequest` for another method or a body; the errors of `data(for:)`.
     nonisolated(nonsending) public func cachedData(
         for request: URLRequest, in cache: DataCache, limit: Int? = nil
     ) async throws -> CachedData {

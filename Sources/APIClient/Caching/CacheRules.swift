@@ -52,6 +52,17 @@ enum CacheRules {
         return FreshnessLifetime.remaining(fields, now: now)
     }
 
+    /// Returns the head to keep: without cookies, which only the storage of cookies may hold; nil if Foundation cannot represent it.
+    static func kept(_ head: HTTPURLResponse) -> HTTPURLResponse? {
+        var headers: [String: String] = [:]
+        for (name, value) in head.allHeaderFields { headers["\(name)"] = "\(value)" }
+        let cookies = headers.keys.filter { $0.lowercased().hasPrefix("set-cookie") }
+        guard !cookies.isEmpty else { return head }
+        for name in cookies { headers[name] = nil }
+        guard let url = head.url else { return nil }
+        return HTTPURLResponse(url: url, statusCode: head.statusCode, httpVersion: nil, headerFields: headers)
+    }
+
     /// What an entry counts against the capacity: its content, its head, and an estimate of the rest.
     static func size(of data: Data, _ head: HTTPURLResponse) -> Int {
         let fields = head.allHeaderFields.reduce(0) { $0 + "\($1.key)".utf8.count + "\($1.value)".utf8.count + 64 }

@@ -159,9 +159,9 @@ public final class DataCache: Sendable {
             // The user, a cookie or what an interceptor adds may have changed since the key was made.
             let isSame = probe.form == key.form
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: time.date) : .zero
-            let entry =
-                lifetime > .zero
-                ? State.Entry(data: data, head: head, freshUntil: begun + lifetime, size: CacheRules.size(of: data, head)) : nil
+            let entry = (lifetime > .zero ? CacheRules.kept(head) : nil).map {
+                State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
+            }
             // A redirected response belongs to its waiters, although the cache cannot keep it.
             let landing: Landing =
                 isSame || probe.isRedirectedFrom(key.form)

@@ -104,7 +104,9 @@ public final class RequestGate: Sendable {
     /// Waits for the requests under way, and does work while it holds those that come.
     ///
     /// The work's own requests pass the gate, and so do those of tasks that it starts, except detached ones, until the work has ended. A
-    /// renewal of credentials that the work waits for passes, too, also if a request outside of the work began it. Barriers run one after another. A pause does not hold them.
+    /// renewal of credentials that the work waits for passes, too, also if a request outside of the work began it: one of
+    /// ``AuthenticatedRequests``, or of `OAuth2Credentials` of the module `OAuth2`. Barriers run one after another. A pause does not hold
+    /// them.
     ///
     /// - Parameters:
     ///   - wait: How long to wait for requests under way and other barriers.

@@ -138,6 +138,24 @@ import Testing
         await #expect(throws: ApproovError(.responseTooLarge, "")) { try await setting.get(session, "https://api.test/large", limit: 999) }
     }
 
+    @Test("The cache keeps no cookie: a head that sets one comes without it from the cache")
+    func cookies() async throws {
+        let setting = try Setting()
+        let session = try setting.session()
+        // The first response sets the cookie, which the second request carries, so that its form is another one.
+        setting.fields.value = [.cacheControl: "max-age=60", .setCookie: "user=alice; Path=/"]
+        var heads: [HTTPURLResponse] = []
+        for _ in 0..<3 {
+            let result = try await session.cachedData(for: URLRequest("https://api.test/"), in: setting.cache)
+            #expect(result.isFromCache == (heads.count == 2))
+            heads.append(result.head)
+        }
+        #expect(setting.answers.value == 2)
+        #expect(heads.map { $0.value(forHTTPHeaderField: "Set-Cookie") != nil } == [true, true, false])
+        #expect(heads.allSatisfy { $0.value(forHTTPHeaderField: "Cache-Control") == "max-age=60" && $0.statusCode == 200 })
+        #expect(heads[1].url == heads[2].url)
+    }
+
     @Test("A request may ask for a new response, and forbid to keep it")
     func requests() async throws {
         let setting = try Setting()
