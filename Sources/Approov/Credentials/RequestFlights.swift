@@ -10,8 +10,14 @@ final class RequestFlights: Sendable {
         var flights: [UInt64: Weak] = [:]
         /// The oldest user whose requests may begin.
         var oldestGeneration = 0
-        /// The users of interceptors.
-        var users: [UserScope] = []
+        /// The changes of the users of interceptors.
+        var changes: [WeakChanges] = []
+        /// The hosts that get the credentials of interceptors.
+        var hosts: Set<HostPattern> = []
+    }
+
+    private struct WeakChanges {
+        weak var changes: UserChanges?
     }
 
     private struct Weak {
@@ -42,8 +48,10 @@ final class RequestFlights: Sendable {
         for user in users {
             // Each copy of a session may name the same user again.
             let isNew = state.withLock { state in
-                let isNew = !state.users.contains { $0.changes === user.changes && $0.hosts == user.hosts }
-                if isNew { state.users.append(user) }
+                state.hosts.formUnion(user.hosts)
+                state.changes.removeAll { $0.changes == nil }
+                let isNew = !state.changes.contains { $0.changes === user.changes }
+                if isNew { state.changes.append(WeakChanges(changes: user.changes)) }
                 return isNew
             }
             if isNew { user.changes.add(self) }
@@ -61,7 +69,7 @@ final class RequestFlights: Sendable {
             // A change of the user that is under way wipes requests of the user before, also those that begin meanwhile.
             let flight = RequestFlight(
                 id: state.lastID, generation: generation, url: request.url,
-                isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes.isChanging }, in: self)
+                isWiped: generation < state.oldestGeneration || state.changes.contains { $0.changes?.isChanging == true }, in: self)
             state.flights[state.lastID] = Weak(flight: flight)
             return flight
         }
@@ -113,7 +121,7 @@ final class RequestFlights: Sendable {
 
     /// The hosts that get a user's credential; nil if none is named.
     private var credentialHosts: [HostPattern]? {
-        let hosts = (credential?.hosts ?? []) + state.withLock { $0.users.flatMap(\.hosts) }
+        let hosts = (credential?.hosts ?? []) + state.withLock { Array($0.hosts) }
         return hosts.isEmpty ? nil : hosts
     }
 

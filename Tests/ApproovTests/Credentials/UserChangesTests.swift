@@ -99,6 +99,22 @@ import Testing
         #expect((shared.cookies ?? []).contains { $0.domain == host })
     }
 
+    @Test("A session keeps no source of a session that was made from it and is gone")
+    func released() throws {
+        let world = try World()
+        let base = try world.configured { $0.tracksRequests = true }
+        func gone() throws -> () -> UserChanges? {
+            let other = Source()
+            let session = try base.adding(
+                interceptors: [AuthenticatedRequests(source: other, hosts: [HostPattern("api.test")], clock: world.clock)])
+            withExtendedLifetime(session) {}
+            return { [weak changes = other.changes] in changes }
+        }
+        let changes = try gone()
+        #expect(changes() == nil)
+        withExtendedLifetime(base) {}
+    }
+
     @Test("A session that gets the interceptor later is wiped as well, and so is the one it was made from if that tracks requests")
     func added() async throws {
         for tracks in [false, true] {
