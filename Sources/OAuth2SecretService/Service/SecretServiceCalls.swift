@@ -1,25 +1,24 @@
 internal import ApproovBase
-internal import Dispatch
 internal import OAuth2
 internal import Synchronization
 
-/// Carries out one call to the Secret Service after the other, on a thread that may block.
+/// Carries out calls to the Secret Service, each within a time.
 final class SecretServiceCalls: Sendable {
+    private struct Workers {
+        var current = SecretServiceWorker()
+        /// Those that a cancelled call left behind, until their calls have ended.
+        var abandoned: [SecretServiceWorker] = []
+    }
+
+    /// The most workers that wait for a service which does not confirm that it no longer asks its user.
+    private static let maximumAbandoned = 8
     /// The most calls at once.
-    ///
-    /// More can only come together behind a service that answers neither a call nor its cancellation.
     private static let maximumCalls = 100_000
 
     private let busAddress: String?
     private let timeout: Duration
     private let clock: any TimeSource
-    private let queue = DispatchQueue(label: "approov.secret-service")
-    /// The connection of the last call that succeeded.
-    ///
-    /// The lock is held during a call, and only by the queue.
-    private let kept = Mutex<SecretServiceConnection?>(nil)
-    /// The number of calls that the queue has.
-    private let count = Mutex(0)
+    private let workers = Mutex(Workers())
 
     /// Makes no connection yet.
     ///
@@ -56,26 +55,20 @@ final class SecretServiceCalls: Sendable {
     private func perform<Value: Sendable>(
         _ body: @escaping @Sendable (SecretServiceConnection, Cancellation) throws(SecretServiceFailure) -> Value
     ) async throws -> Value {
-        let isTooMany = count.withLock { count in
-            guard count < Self.maximumCalls else { return true }
-            count += 1
-            return false
-        }
-        guard !isTooMany else {
+        let worker = workers.withLock { $0.current }
+        guard worker.pendingCount < Self.maximumCalls else {
             throw OAuth2Error(.storeBusy, "\(Self.maximumCalls) calls wait for the Secret Service, which does not answer; start it again")
         }
         let cancellation = Cancellation()
         let reply = Reply<Result<Value, SecretServiceFailure>>()
         let result = await withTaskCancellationHandler {
             await reply.value {
-                queue.async { [self] in
-                    reply.give(Result { () throws(SecretServiceFailure) in try connected(cancellation, body) })
-                    count.withLock { $0 -= 1 }
-                }
+                worker.run(on: busAddress, cancellation, body) { reply.give($0) }
             }
         } onCancel: {
             cancellation.cancel()
-            // libsecret waits until the service confirms that it no longer asks the user. The caller does not.
+            // libsecret waits until the service confirms that it no longer asks the user. The caller does not, nor do later calls.
+            abandon(worker)
             reply.give(.failure(SecretServiceFailure(.cancelled, "cancelled")))
         }
         do {
@@ -87,25 +80,13 @@ final class SecretServiceCalls: Sendable {
         }
     }
 
-    /// Runs `body` on this thread.
-    private func connected<Value: Sendable>(
-        _ cancellation: Cancellation, _ body: (SecretServiceConnection, Cancellation) throws(SecretServiceFailure) -> Value
-    ) throws(SecretServiceFailure) -> Value {
-        try kept.withLock { kept throws(SecretServiceFailure) in
-            if let connection = kept {
-                do throws(SecretServiceFailure) {
-                    return try body(connection, cancellation)
-                } catch {
-                    kept = nil
-                    // The service, or the bus, may have been started again since the last call. Each call may be repeated: it brings about
-                    // the same state.
-                    guard error.kind == .ended || error.kind == .noService else { throw error }
-                }
-            }
-            let connection = try SecretServiceConnection(busAddress: busAddress, cancellation)
-            let value = try body(connection, cancellation)
-            kept = connection
-            return value
+    /// Gives later calls another worker.
+    private func abandon(_ worker: SecretServiceWorker) {
+        workers.withLock { workers in
+            workers.abandoned.removeAll { $0.pendingCount == 0 }
+            guard workers.current === worker, workers.abandoned.count < Self.maximumAbandoned else { return }
+            workers.abandoned.append(worker)
+            workers.current = SecretServiceWorker()
         }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "A keyring that does not answer", .tags(.sockets, .processes), .enabled(TestKeyring.whatIsMissing, TestKeyring.isPossible))
-struct SecretServiceFailureTests {
+struct SecretServiceCallsTests {
     /// Checks that all methods throw `storeFailed` with a message that contains a text.
     private func expectFailures(_ store: SecretServiceTokenStore, _ text: String) async throws {
         let calls: [@Sendable () async throws -> Void] = [
@@ -141,37 +141,51 @@ struct SecretServiceFailureTests {
         #expect(await codeThrown(as: OAuth2Error.self) { try await call.value } == .storeFailed)
     }
 
-    @Test(
-        "A keyring whose user does not answer is asked until the timeout, or until the task is cancelled",
-        arguments: [TestKeyring.Dismissal.completes, .isIgnored])
-    func asksUser(dismissal: TestKeyring.Dismissal) async throws {
+    @Test("A keyring whose user does not answer is asked until the timeout, or until the task is cancelled; the store works on")
+    func asksUser() async throws {
         let bus = try await TestBus()
         let folder = try TemporaryFolder()
         let clock = ManualClock()
-        let calls: [@Sendable (SecretServiceTokenStore) async throws -> Void] = [
-            { _ = try await $0.token(for: Samples.key()) },
-            { try await $0.remove(for: Samples.key()) },
-        ]
-        for work in calls {
-            for isCancelled in [false, true] {
-                let service = try await TestKeyring.startAsking(on: bus, dismissal)
-                let store = SecretServiceTokenStore(
-                    name: "test", lockDirectory: folder.file("locks"), busAddress: bus.address, timeout: .seconds(60), clock: clock)
-                let call = Task { try await work(store) }
-                _ = try await service.waitForOutput { $0.contains("Prompt\n") }
-                await clock.sleepers(atLeast: 1)
-                if isCancelled {
-                    call.cancel()
-                    await #expect(throws: CancellationError.self) { try await call.value }
-                } else {
-                    clock.advance(by: .seconds(60))
-                    #expect(await codeThrown(as: OAuth2Error.self) { try await call.value } == .storeFailed)
-                }
-                // The user is not asked any more.
-                _ = try await service.waitForOutput { $0.contains("Dismiss\n") }
-                service.signal(SIGKILL)
-                _ = await service.wait()
-            }
+        let store = SecretServiceTokenStore(
+            name: "test", lockDirectory: folder.file("locks"), busAddress: bus.address, timeout: .seconds(60), clock: clock)
+        let service = try await TestKeyring.startAsking(on: bus, .completes)
+        for number in 1...4 {
+            try await expectNoAnswer(of: service, to: store, clock: clock, number: number)
         }
+    }
+
+    @Test("A service that never stops to ask its user holds no caller, and the store works on")
+    func keepsAsking() async throws {
+        let bus = try await TestBus()
+        let folder = try TemporaryFolder()
+        let clock = ManualClock()
+        let store = SecretServiceTokenStore(
+            name: "test", lockDirectory: folder.file("locks"), busAddress: bus.address, timeout: .seconds(60), clock: clock)
+        var service = try await TestKeyring.startAsking(on: bus, .isIgnored)
+        for number in 1...4 { try await expectNoAnswer(of: service, to: store, clock: clock, number: number) }
+        service.signal(SIGKILL)
+        _ = await service.wait()
+        service = try await TestKeyring.startAsking(on: bus, .isIgnored)
+        try await expectNoAnswer(of: service, to: store, clock: clock, number: 1)
+    }
+
+    /// Reads or removes a token, and checks that the call ends when the time is up, or with every second call when its task is cancelled.
+    private func expectNoAnswer(
+        of service: ChildProcess, to store: SecretServiceTokenStore, clock: ManualClock, number: Int
+    ) async throws {
+        let call = Task {
+            if number > 2 { try await store.remove(for: Samples.key()) } else { _ = try await store.token(for: Samples.key()) }
+        }
+        _ = try await service.waitForOutput { $0.matches(of: /Prompt\n/).count >= number }
+        await clock.sleepers(atLeast: 1)
+        if number % 2 == 0 {
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+        } else {
+            clock.advance(by: .seconds(60))
+            #expect(await codeThrown(as: OAuth2Error.self) { try await call.value } == .storeFailed)
+        }
+        // The user is no longer asked.
+        _ = try await service.waitForOutput { $0.matches(of: /Dismiss\n/).count >= number }
     }
 }

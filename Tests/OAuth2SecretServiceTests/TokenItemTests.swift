@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "What other programs put into the keyring", .tags(.sockets, .processes),
     .enabled(TestKeyring.whatIsMissing, TestKeyring.isPossible))
-struct BadItemTests {
+struct TokenItemTests {
     private static let change = """
         item, = secretstorage.search_items(connection, {"store": "test"})
         secret = item.get_secret()
