@@ -30,6 +30,8 @@ final class CurlPool {
     private var watched: [Int32: WatchedSocket] = [:]
     /// When the first socket is asked about writing again, in the driver's nanoseconds; nil if none rests.
     private(set) var restsUntil: UInt64?
+    /// Whether a socket may have been ready to be written to although nothing moved.
+    private var hasIdleWrites = false
     private var changed: [Int32] = []
     private var sockets = SocketsByPort()
     private unowned let loop: CurlLoop
@@ -153,9 +155,11 @@ final class CurlPool {
         var running: Int32 = 0
         let movements = loop.movements
         curl_multi_socket_action(multi, socket, mask, &running)
-        guard var entry = watched[socket] else { return }
+        // Most events bring something, and then there is nothing to note.
+        guard hasIdleWrites || events == UInt32(clibcurl_epoll_out), var entry = watched[socket] else { return }
         entry.worked(on: events, hasMoved: loop.movements != movements, now: loop.now)
         watched[socket] = entry
+        hasIdleWrites = entry.idleWrites > 0 || (hasIdleWrites && watched.values.contains { $0.idleWrites > 0 })
         guard entry.effective != entry.registered else { return }
         changed.append(socket)
         if let end = entry.restsUntil { restsUntil = min(restsUntil ?? end, end) }

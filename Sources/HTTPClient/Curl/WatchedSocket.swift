@@ -19,7 +19,7 @@ struct WatchedSocket {
     /// The events that the kernel was told to report; 0 if it does not know the socket.
     var registered: UInt32 = 0
     /// The events in a row at which nothing moved and nothing arrived.
-    private var idleWrites = 0
+    private(set) var idleWrites = 0
     /// Until when writing is not asked about, in the driver's nanoseconds; nil if it is.
     private(set) var restsUntil: UInt64?
 
