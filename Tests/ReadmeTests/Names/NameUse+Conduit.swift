@@ -65,6 +65,13 @@ extension NameUse {
             _ = try await session.data(from: url)
             #expect(try await gate.barrier(waiting: .seconds(1), limit: .seconds(1)) { 7 } == 7)
         },
+        NameUse("AutoPurgingURLDataCache, DataDownloader") { (world) async throws in
+            var client: APIClient = try client(world)
+            client.cache = DataCache(capacity: 1 << 20)
+            let resource: Resource = try client.resource("items")
+            let data: CachedData = try await resource.cachedData()
+            #expect(!data.isFromCache)
+        },
         NameUse("HTTPRequestBuilder(url:)") { (_) async throws in
             let builder = RequestBuilder(url: url, method: .post)
             #expect(try builder.build().request.httpMethod == "POST")

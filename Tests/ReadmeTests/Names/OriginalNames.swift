@@ -60,6 +60,7 @@ enum OriginalNames {
         TaskResponse begin SessionTaskProxy pipelineBehaviorOptions awaitsOutgoingCompletion HTTPRequestBuilder queryStringParameters
         percentEncodedQuery queryStringFormattingOptions arrayFormat dictionaryFormat plusSymbolEncodingRule spaceEncodingRule
         JSONRequestSerializer FormEncodedRequestSerializer MultipartFormRequestSerializer FormPart XMLRequestSerializer
+        AutoPurgingURLDataCache DataDownloader
         XMLResponseDeserializer XML XMLNode SOAPEnvelopeFactory JSONResponseDeserializer ServerAuthenticationPolicy
         serverAuthenticationPolicies SSLPinningServerAuthenticationPolicy CertificateBundle OAuth2ServerEnvironment
         OAuth2ClientConfiguration defaultClientConfiguration defaultTokenStore OAuth2Authorization OAuth2PasswordTokenGrantStrategy
