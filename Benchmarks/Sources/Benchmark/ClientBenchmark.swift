@@ -40,7 +40,9 @@ struct ClientBenchmark {
             )
         }
         let rules = ("rules of APIClient", try ResourceClient(Self.withRules(plain)) as any LoadClient)
-        figures += try await compare([clients[0]] + stations + [rules], "one station on, 64 at once", atOnce: 64)
+        for atOnce in [1, 64] {
+            figures += try await compare([clients[0]] + stations + [rules], "one station on, \(atOnce) at once", atOnce: atOnce)
+        }
         return figures
     }
 

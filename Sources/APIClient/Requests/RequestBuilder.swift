@@ -1,4 +1,5 @@
 import ApproovBase
+import Approov
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
@@ -55,19 +56,25 @@ public struct RequestBuilder: Sendable {
         if method != .get { request.httpMethod = method.rawValue }
         if let timeout { request.timeoutInterval = try Self.seconds(timeout) }
         var names: Set<String> = []
-        for (name, value) in headers { try Self.add(name, value, to: &request, names: &names) }
-        guard let body else { return (request, .none) }
+        for (name, value) in headers { try Self.check(name, value, names: &names) }
+        guard let body else {
+            request.addMissingHeaders(headers)
+            return (request, .none)
+        }
         guard ![.get, .head, .trace].contains(method) else {
             throw APIError(.invalidBody, "a \(method) request has no body; send the parameters as its query, or use another method")
         }
         let content = try body.serialize()
+        var all = headers
         for (name, value) in [("Content-Type", content.contentType)] + content.headers.map({ ($0.key, $0.value) }) {
             guard !names.contains(name.lowercased()) else {
                 throw APIError(
                     .invalidHeader, "the header \(LoggableText.name(name)) describes the body; give the value to the body instead")
             }
-            try Self.add(name, value, to: &request, names: &names)
+            try Self.check(name, value, names: &names)
+            all[name] = value
         }
+        request.addMissingHeaders(all)
         return (request, content.body)
     }
 
@@ -117,7 +124,7 @@ public struct RequestBuilder: Sendable {
     private static let queryCharacters = Set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?".utf8)
 
-    private static func add(_ name: String, _ value: String, to request: inout URLRequest, names: inout Set<String>) throws {
+    private static func check(_ name: String, _ value: String, names: inout Set<String>) throws {
         guard HTTPField.Name(name) != nil else {
             throw APIError(.invalidHeader, "the request has a header with a malformed name: \(LoggableText.name(name))")
         }
@@ -127,7 +134,6 @@ public struct RequestBuilder: Sendable {
         guard names.insert(name.lowercased()).inserted else {
             throw APIError(.invalidHeader, "the request has the header \(name) in two spellings; set it once")
         }
-        request.setValue(value, forHTTPHeaderField: name)
     }
 
     private static func seconds(_ timeout: Duration) throws -> TimeInterval {

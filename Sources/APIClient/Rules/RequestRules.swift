@@ -138,9 +138,7 @@ public struct RequestRules: InPlaceInterceptor, ResponseValidating {
         guard let url = request.url else { return }
         let configuration = configuration(for: url)
         if let report { report(Set(configuration.headers.keys.filter(ApproovSession.mayBeSecret))) }
-        for (name, value) in configuration.headers where request.value(forHTTPHeaderField: name) == nil {
-            request.setValue(value, forHTTPHeaderField: name)
-        }
+        request.addMissingHeaders(configuration.headers)
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         if let timeout = configuration.timeout, request.timeoutInterval == 60 { request.timeoutInterval = timeout / .seconds(1) }
     }

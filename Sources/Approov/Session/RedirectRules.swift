@@ -132,4 +132,18 @@ extension URLRequest {
         guard let headers = allHTTPHeaderFields, headers.keys.contains(where: predicate) else { return }
         allHTTPHeaderFields = headers.filter { !predicate($0.key) }
     }
+
+    /// Adds the headers that the request does not have yet, in any letter case.
+    ///
+    /// Replaces the whole dictionary, because setting a single header takes Foundation ten times as long.
+    package mutating func addMissingHeaders(_ headers: [String: String]) {
+        guard !headers.isEmpty else { return }
+        var all = allHTTPHeaderFields ?? [:]
+        let count = all.count
+        for (name, value) in headers {
+            let isMissing = !all.keys.contains { $0.utf8.count == name.utf8.count && $0.lowercased() == name.lowercased() }
+            if isMissing { all[name] = value }
+        }
+        if all.count > count { allHTTPHeaderFields = all }
+    }
 }

@@ -34,7 +34,8 @@ struct PerRequestHeaderStation: Sendable {
 
     private func add(_ scope: PerRequestHeaders.Scope, to request: inout URLRequest) throws {
         guard let headers, headers.scope == scope else { return }
-        for (name, value) in headers.make(request) {
+        let made = headers.make(request)
+        for (name, value) in made {
             guard let parsed = HTTPField.Name(name), !name.hasPrefix(":"), HTTPField.isValidValue(value) else {
                 throw ApproovError(
                     .badRequest,
@@ -43,8 +44,8 @@ struct PerRequestHeaderStation: Sendable {
             guard !reserved.contains(parsed.canonicalName), !parsed.canonicalName.hasPrefix("proxy-") else {
                 throw ApproovError(.badRequest, "perRequestHeaders must not set \(LoggableText.name(name)): leave it out")
             }
-            if request.value(forHTTPHeaderField: name) == nil { request.setValue(value, forHTTPHeaderField: name) }
         }
+        request.addMissingHeaders(made)
     }
 
     /// Returns the names, in lower case, of the fields that something else sets.
