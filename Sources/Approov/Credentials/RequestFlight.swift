@@ -85,6 +85,8 @@ import Synchronization
         _ work: @escaping @Sendable () async throws -> Value, discard: (Value) -> Void = { _ in }
     ) async throws -> Value {
         try check()
+        // The work begins before the cancellation handler is there.
+        try Task.checkCancellation()
         // Begins on the caller's thread, which saves a change of threads.
         let task = Task.immediate { try await work() }
         state.withLock { $0.cancelWork = { task.cancel() } }

@@ -38,6 +38,7 @@ final class ObserverQueue: Sendable {
                 }
             }
             if batch.dropped > 0 { observer.didDrop(batch.dropped) }
+            state.withLock { $0.delivered() }
             Thread.sleep(forTimeInterval: Self.pause)
         }
     }

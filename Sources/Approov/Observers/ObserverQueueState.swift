@@ -29,6 +29,9 @@ struct ObserverQueueState {
         return !isDelivering
     }
 
+    /// Notes that the observer has got the events that were taken last.
+    mutating func delivered() { delivering = 0 }
+
     /// Takes all that waits; nil if nothing does, and the delivery then ends.
     mutating func next() -> Batch? {
         guard !waiting.events.isEmpty || waiting.dropped > 0 else {

@@ -102,6 +102,7 @@ public struct TokenFetchResult: Sendable {
     var withCustomToken: TokenFetchResult {
         var copy = self
         copy.token = customToken ?? ""
+        copy.field = nil
         return copy
     }
 
@@ -109,6 +110,8 @@ public struct TokenFetchResult: Sendable {
     var withoutToken: TokenFetchResult {
         var copy = self
         copy.token = ""
+        copy.field = nil
+        copy.traceField = nil
         copy.customToken = nil
         copy.accountKey = nil
         return copy

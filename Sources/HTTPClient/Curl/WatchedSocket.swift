@@ -26,7 +26,12 @@ struct WatchedSocket {
     init(wanted: UInt32) { self.wanted = wanted }
 
     /// The events that the kernel should report.
-    var effective: UInt32 { restsUntil == nil ? wanted : wanted & ~UInt32(clibcurl_epoll_out) }
+    ///
+    /// Never none: the pool would think that the kernel does not know the socket.
+    var effective: UInt32 {
+        let others = wanted & ~UInt32(clibcurl_epoll_out)
+        return restsUntil == nil || others == 0 ? wanted : others
+    }
 
     /// Notes that libcurl has worked on an event.
     ///

@@ -45,6 +45,16 @@ import Testing
         #expect(third == [7])
     }
 
+    @Test("Events that the observer has got do not count, also before the next ones are taken")
+    mutating func delivered() {
+        for number in 0..<1_024 { _ = add(UInt64(number)) }
+        _ = state.next()
+        state.delivered()
+        for number in 0..<1_024 { _ = add(UInt64(number)) }
+        let batch = state.next()
+        #expect(batch?.events.count == ObserverQueueState.limit && batch?.dropped == 0)
+    }
+
     @Test("An event after a gap is dropped with it, so that no event comes before the news of the gap")
     mutating func gap() {
         for number in 0..<1_025 { _ = add(UInt64(number)) }

@@ -42,6 +42,7 @@ import Testing
         #expect(world.authority.seen.value.attestations.map(\.limitedUse) == [true, true])
         #expect(world.service.cachedTokenCount == 0)
         #expect(world.service.lastResult?.arc == second.arc && world.service.lastResult?.token.isEmpty == true)
+        #expect(second.field?.value == second.token && world.service.lastResult?.field == nil)
         // Nothing sleeps until it is time for a refresh.
         #expect(await eventually { world.clock.sleeperCount == 0 })
     }

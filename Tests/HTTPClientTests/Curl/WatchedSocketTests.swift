@@ -47,6 +47,8 @@ import Testing
         var socket = stuck(wanting: both)
         socket.wanted = read
         #expect(socket.effective == read)
+        socket.wanted = write
+        #expect(socket.effective == write)
         socket.wanted = both
         #expect(socket.effective == read && socket.restsUntil == 5 + WatchedSocket.rest)
     }
