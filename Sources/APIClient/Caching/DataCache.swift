@@ -41,7 +41,13 @@ public final class DataCache: Sendable {
         let limit: Int?
     }
 
-    private typealias State = DataCacheState<Key, CheckedContinuation<Landing, any Error>>
+    /// A caller that waits.
+    private struct Waiter: Sendable {
+        let id: UInt64
+        let continuation: CheckedContinuation<Landing, any Error>
+    }
+
+    private typealias State = DataCacheState<Key, Waiter>
 
     private let state: Mutex<State>
     /// The tasks of the flights, by number.
@@ -90,15 +96,16 @@ public final class DataCache: Sendable {
         let key = Key(session: session.wipes.id, form: form, limit: limit)
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Landing, any Error>) in
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in
+                let waiter = Waiter(id: id, continuation: continuation)
                 let now = time.uptime
                 switch state.withLock({ $0.enlist(waiter, id: id, for: key, isReload: use == .reload, now: now) }) {
                 case .hit(let entry):
-                    waiter.resume(returning: .response(CachedData(data: entry.data, head: entry.head, isFromCache: true)))
+                    continuation.resume(returning: .response(CachedData(data: entry.data, head: entry.head, isFromCache: true)))
                     return
                 case .start(let number, let marks):
                     marks.joinCurrent()
-                    launch(number, marks, request, key, session)
+                    launch(number, for: id, marks, request, key, session)
                 case .join(let marks): marks.joinCurrent()
                 }
                 // The cancellation handler may have run before the waiter was enlisted.
@@ -121,12 +128,12 @@ public final class DataCache: Sendable {
     private func withdraw(_ id: UInt64, _ key: Key) {
         let (waiter, cancelled) = state.withLock { $0.withdraw(id: id, for: key) }
         if let cancelled { tasks.withLock { $0.removeValue(forKey: cancelled) }?.cancel() }
-        waiter?.resume(throwing: CancellationError())
+        waiter?.continuation.resume(throwing: CancellationError())
     }
 
-    /// Starts a flight, which belongs to all its waiters.
+    /// Starts a flight, which belongs to all its waiters; the first is the one whose request is sent.
     private func launch(
-        _ number: UInt64, _ marks: WorkMarks, _ request: URLRequest, _ key: Key, _ session: ApproovSession
+        _ number: UInt64, for first: UInt64, _ marks: WorkMarks, _ request: URLRequest, _ key: Key, _ session: ApproovSession
     ) {
         tasks.withLock { tasks in
             tasks[number] = Task { [self] in
@@ -141,7 +148,7 @@ public final class DataCache: Sendable {
                 } catch {
                     result = .failure(error)
                 }
-                land(number, key, result, probe, begun)
+                land(number, for: first, key, result, probe, begun)
                 marks.end()
             }
         }
@@ -151,7 +158,8 @@ public final class DataCache: Sendable {
     }
 
     private func land(
-        _ number: UInt64, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe, _ begun: Duration
+        _ number: UInt64, for first: UInt64, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe,
+        _ begun: Duration
     ) {
         tasks.withLock { _ = $0.removeValue(forKey: number) }
         switch result {
@@ -163,12 +171,16 @@ public final class DataCache: Sendable {
                 State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
             }
             // A redirected response belongs to its waiters, although the cache cannot keep it.
-            let landing: Landing =
-                isSame || probe.isRedirectedFrom(key.form)
-                ? .response(CachedData(data: data, head: head, isFromCache: false)) : .apart
-            for waiter in state.withLock({ $0.land(number, for: key, entry) }) { waiter.resume(returning: landing) }
+            let isShared = isSame || probe.isRedirectedFrom(key.form)
+            // The first waiter gets the response to its own request in any form, unless the user changed.
+            let isFirsts = isShared || probe.hasGeneration(key.form.generation)
+            let response = Landing.response(CachedData(data: data, head: head, isFromCache: false))
+            for waiter in state.withLock({ $0.land(number, for: key, entry) }) {
+                let isGiven = waiter.id == first ? isFirsts : isShared
+                waiter.continuation.resume(returning: isGiven ? response : .apart)
+            }
         case .failure(let error):
-            for waiter in state.withLock({ $0.land(number, for: key, nil) }) { waiter.resume(throwing: error) }
+            for waiter in state.withLock({ $0.land(number, for: key, nil) }) { waiter.continuation.resume(throwing: error) }
         }
     }
 }

@@ -53,6 +53,11 @@ package final class RequestProbe: Sendable {
     /// Whether the request was sent in a form first, and then redirected.
     package func isRedirectedFrom(_ form: RequestForm) -> Bool { state.withLock { $0.isRedirected && $0.first == form } }
 
+    /// Whether all steps of the request were sent for one user, after this number of changes; false if none was sent.
+    package func hasGeneration(_ generation: Int) -> Bool {
+        state.withLock { $0.first?.generation == generation && $0.form?.generation == generation }
+    }
+
     /// Whether the stations after the third left a header field as it was.
     package func hasKept(_ name: HTTPField.Name) -> Bool { state.withLock { $0.prepared[values: name] == $0.sent[values: name] } }
 

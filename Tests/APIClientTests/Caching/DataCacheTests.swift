@@ -36,11 +36,13 @@ import Testing
             }
         }
 
-        func session(_ change: (inout ApproovSessionConfiguration) throws -> Void = { _ in }) throws -> ApproovSession {
+        func session(
+            wrapping: URLSessionConfiguration = .ephemeral, _ change: (inout ApproovSessionConfiguration) throws -> Void = { _ in }
+        ) throws -> ApproovSession {
             var configuration = ApproovSessionConfiguration()
             try change(&configuration)
             return try ApproovSession(
-                wrapping: URLSession(configuration: .ephemeral), service: world.service,
+                wrapping: URLSession(configuration: wrapping), service: world.service,
                 trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
         }
 
@@ -218,9 +220,34 @@ import Testing
         user.name.value = "carol"
         let last = user.calls.value
         user.onCall.value = { if $0 == last + 2 { user.name.value = "dave" } }
-        #expect(try await setting.get(session) == "4")
+        #expect(try await setting.get(session) == "3")
         #expect(setting.world.apiRequests.last?.headerFields[HTTPField.Name("X-User") ?? .accept] == "dave")
         #expect(setting.cache.count == 2)
+    }
+
+    @Test("An interceptor's changing header leaves nothing to share, and each call is sent once, also when calls come together")
+    func changingHeader() async throws {
+        struct Nonce: RequestInterceptor {
+            let last = Shared(0)
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                let number = last.change {
+                    $0 += 1; return $0
+                }
+                request.setValue("\(number)", forHTTPHeaderField: "X-Nonce")
+                return request
+            }
+        }
+        let setting = try Setting()
+        let session = try setting.session { $0.interceptors = [Nonce()] }
+        #expect(try await setting.get(session) == "1")
+        #expect(try await setting.get(session) == "2")
+        let together = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<10 { group.addTask { try await setting.get(session) } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(together == Set((3...12).map(String.init)))
+        #expect(setting.answers.value == 12 && setting.cache.count == 0)
     }
 
     @Test("The session's validators judge a response from the cache, too")
