@@ -19,7 +19,8 @@ internal import Synchronization
 ///
 /// Requests share a response only if the session, its user, the URL and all header fields that the app, the session and its interceptors
 /// send are the same. So a response that varies by a header (`Vary`) is kept only if that header is one of them, and not a token or a
-/// signature; one with `Vary: *` is not kept. The session's interceptors and validators are called for a response from the cache, too;
+/// signature; one with `Vary: *` is not kept. A response to a request that a secure string or the session's policy changed is neither kept
+/// nor shared. The session's interceptors and validators are called for a response from the cache, too;
 /// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
 ///
 /// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves none.

@@ -40,6 +40,10 @@ package final class RequestProbe: Sendable {
         /// The header fields on the wire.
         var sent = HTTPFields()
         var isRedirected = false
+        /// The request after the token, before the policy and secure strings change it.
+        var authorized: RequestDraft?
+        /// Whether the policy or secure strings changed the request, in any attempt.
+        var isAltered = false
     }
 
     private let url: URL?
@@ -47,11 +51,16 @@ package final class RequestProbe: Sendable {
 
     package init(_ request: URLRequest) { url = request.url }
 
-    /// The form of the request that was sent last; nil if it was redirected, or not sent.
-    package var form: RequestForm? { state.withLock { $0.isRedirected ? nil : $0.form } }
+    /// The form of the request that was sent last; nil if it was redirected or altered, or not sent.
+    package var form: RequestForm? { state.withLock { $0.isRedirected || $0.isAltered ? nil : $0.form } }
+
+    /// Whether the session's policy or secure strings changed the request after its form was made, so that the form does not say all.
+    package var isAltered: Bool { state.withLock { $0.isAltered } }
 
     /// Whether the request was sent in a form first, and then redirected.
-    package func isRedirectedFrom(_ form: RequestForm) -> Bool { state.withLock { $0.isRedirected && $0.first == form } }
+    package func isRedirectedFrom(_ form: RequestForm) -> Bool {
+        state.withLock { $0.isRedirected && !$0.isAltered && $0.first == form }
+    }
 
     /// Whether all steps of the request were sent for one user, after this number of changes; false if none was sent.
     package func hasGeneration(_ generation: Int) -> Bool {
@@ -68,6 +77,22 @@ package final class RequestProbe: Sendable {
             state.form = form
             state.prepared = draft.fields
             if step.request.url != url { state.isRedirected = true }
+        }
+    }
+
+    /// Notes the request after the token.
+    func noteAuthorized(_ draft: RequestDraft) { state.withLock { $0.authorized = draft } }
+
+    /// Notes the request after the policy and the secure strings.
+    func noteFinished(_ draft: RequestDraft) {
+        let substitutes = draft.substitutes
+        let hasPlaceholders = !substitutes.isEmpty || !substitutes.headers.isEmpty || !substitutes.queryParameters.isEmpty
+        state.withLock { state in
+            let isSame =
+                state.authorized.map { $0.fields == draft.fields && $0.url.text == draft.url.text && $0.method == draft.method } ?? false
+            let hasBody = draft.request.httpBody != nil || draft.request.httpBodyStream != nil
+            if hasPlaceholders || !isSame || hasBody { state.isAltered = true }
+            state.authorized = nil
         }
     }
 

@@ -250,6 +250,70 @@ import Testing
         #expect(setting.answers.value == 12 && setting.cache.count == 0)
     }
 
+    @Test("A response to a request with a secure string in place of a placeholder is not kept")
+    func substituted() async throws {
+        let setting = try Setting()
+        setting.world.authority.script.value.secureStrings = ["maps-key": "value of alice"]
+        let session = try setting.session {
+            $0.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""], queryParameters: ["key"])]
+        }
+        #expect(try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) == "1")
+        #expect(try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) == "2")
+        #expect(try await setting.get(session, "https://api.test/?key=maps-key") == "3")
+        #expect(try await setting.get(session, "https://api.test/?key=maps-key") == "4")
+        #expect(setting.world.apiRequests.first?.headerFields[HTTPField.Name("Api-Key") ?? .accept] == "value of alice")
+        #expect(setting.cache.count == 0)
+        // A request without a placeholder may share its response.
+        #expect(try await setting.get(session) == "5")
+        #expect(try await setting.get(session) == "5*")
+    }
+
+    @Test("Equal requests with a placeholder at the same time do not share a response")
+    func substitutedTogether() async throws {
+        let setting = try Setting()
+        setting.world.authority.script.value.secureStrings = ["maps-key": "value of alice"]
+        let session = try setting.session {
+            $0.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])]
+        }
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            try await gate.wait()
+            return try await api(request)
+        }
+        let all = Task {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<3 { group.addTask { try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+        }
+        #expect(await eventually { setting.cache.waiterCount == 3 && gate.waiterCount == 1 })
+        gate.open()
+        #expect(try await all.value == ["1", "2", "3"])
+        #expect(setting.cache.count == 0)
+    }
+
+    @Test("A response to a request that the policy changed is not kept")
+    func policy() async throws {
+        struct Naming: AttestationPolicy {
+            let name: Shared<String?>
+            func didPrepare(_ request: URLRequest, changes: RequestChanges) async throws -> URLRequest {
+                var request = request
+                if let name = name.value { request.setValue(name, forHTTPHeaderField: "X-User") }
+                return request
+            }
+        }
+        let setting = try Setting()
+        let name = Shared<String?>("alice")
+        let session = try setting.session { $0.policy = Naming(name: name) }
+        #expect(try await setting.get(session) == "1")
+        #expect(setting.cache.count == 0)
+        name.value = "bob"
+        #expect(try await setting.get(session) == "2")
+        name.value = nil
+        #expect(try await setting.get(session) == "3")
+        #expect(try await setting.get(session) == "3*")
+    }
+
     @Test("The session's validators judge a response from the cache, too")
     func validators() async throws {
         let setting = try Setting()
