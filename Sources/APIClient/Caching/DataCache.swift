@@ -89,12 +89,13 @@ public final class DataCache: Sendable {
 
     /// Returns the response to a request from the cache, from a request under way, or from the server.
     func data(
-        for request: URLRequest, _ form: RequestForm?, over session: ApproovSession, limit: Int?
+        for request: URLRequest, _ cacheable: CacheableRequest?, over session: ApproovSession, limit: Int?
     ) async throws -> CachedData {
-        let use = CacheRules.use(of: request)
-        guard let form, use != .none else { return try await Self.load(request, over: session, limit) }
+        guard let cacheable, case let use = CacheRules.use(of: cacheable), use != .none else {
+            return try await Self.load(request, over: session, limit)
+        }
         session.wipes.add(self)
-        let key = Key(session: session.wipes.id, form: form, limit: limit)
+        let key = Key(session: session.wipes.id, form: cacheable.form, limit: limit)
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in

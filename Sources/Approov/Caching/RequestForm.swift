@@ -22,10 +22,30 @@ package struct RequestForm: Hashable, Sendable {
         generation = flight?.generation ?? 0
         host = draft.url.host
         url = draft.url.text
-        let lines = draft.fields.filter { $0.name != .cacheControl && $0.name.canonicalName != "pragma" }
+        let lines = draft.fields.filter { !Self.isControl($0) }
             // No field contains a zero byte.
             .map { "\($0.name.canonicalName)\0\($0.value)\0" }.sorted()
         fieldsHash = Binding.payHash(of: lines.joined())
+    }
+}
+
+extension RequestForm {
+    /// Whether a field says how caches treat the request, which does not change the response.
+    fileprivate static func isControl(_ field: HTTPField) -> Bool { field.name == .cacheControl || field.name.canonicalName == "pragma" }
+}
+
+/// A request as the session's stations 2 and 3 leave it, for a cache.
+package struct CacheableRequest: Sendable {
+    package let form: RequestForm
+    /// Its fields Cache-Control and Pragma.
+    package let control: HTTPFields
+    /// Its own cache policy, or that of the wrapped session.
+    package let cachePolicy: URLRequest.CachePolicy
+
+    init(_ draft: RequestDraft, _ flight: RequestFlight?, _ defaults: SessionDefaults) {
+        form = RequestForm(draft, flight)
+        control = HTTPFields(draft.fields.filter(RequestForm.isControl))
+        cachePolicy = defaults.cachePolicy(of: draft.request)
     }
 }
 
@@ -66,6 +86,9 @@ package final class RequestProbe: Sendable {
     package func hasGeneration(_ generation: Int) -> Bool {
         state.withLock { $0.first?.generation == generation && $0.form?.generation == generation }
     }
+
+    /// The fields Cache-Control and Pragma of the request that was sent last.
+    package var control: HTTPFields { state.withLock { HTTPFields($0.sent.filter(RequestForm.isControl)) } }
 
     /// Whether the stations after the third left a header field as it was.
     package func hasKept(_ name: HTTPField.Name) -> Bool { state.withLock { $0.prepared[values: name] == $0.sent[values: name] } }

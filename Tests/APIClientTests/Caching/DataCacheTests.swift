@@ -314,6 +314,35 @@ import Testing
         #expect(try await setting.get(session) == "3*")
     }
 
+    @Test("The session, its interceptors and its cache policy may ask for a new response, too, and forbid to keep it")
+    func sessionSettings() async throws {
+        struct Forbids: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
+                return request
+            }
+        }
+        let setting = try Setting()
+        let additional = URLSessionConfiguration.ephemeral
+        additional.httpAdditionalHeaders = ["Cache-Control": "no-store"]
+        for session in [try setting.session(wrapping: additional), try setting.session { $0.interceptors = [Forbids()] }] {
+            let first = try await setting.get(session)
+            #expect(try await setting.get(session) != first + "*")
+            #expect(setting.cache.count == 0)
+        }
+        #expect(setting.answers.value == 4)
+        let reloading = URLSessionConfiguration.ephemeral
+        reloading.requestCachePolicy = .reloadIgnoringLocalCacheData
+        let session = try setting.session(wrapping: reloading)
+        #expect(try await setting.get(session) == "5")
+        #expect(try await setting.get(session) == "6")
+        // The request's own cache policy comes first.
+        var request = URLRequest("https://api.test/")
+        request.cachePolicy = .returnCacheDataElseLoad
+        #expect(try await session.cachedData(for: request, in: setting.cache).isFromCache)
+    }
+
     @Test("The session's validators judge a response from the cache, too")
     func validators() async throws {
         let setting = try Setting()
