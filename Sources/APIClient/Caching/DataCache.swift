@@ -45,6 +45,7 @@ public final class DataCache: Sendable {
     /// A caller that waits.
     private struct Waiter: Sendable {
         let id: UInt64
+        let session: ObjectIdentifier
         let continuation: CheckedContinuation<Landing, any Error>
     }
 
@@ -99,7 +100,7 @@ public final class DataCache: Sendable {
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in
-                let waiter = Waiter(id: id, continuation: continuation)
+                let waiter = Waiter(id: id, session: ObjectIdentifier(session), continuation: continuation)
                 let now = time.uptime
                 switch state.withLock({ $0.enlist(waiter, id: id, for: key, isReload: use == .reload, now: now) }) {
                 case .hit(let entry):
@@ -150,7 +151,7 @@ public final class DataCache: Sendable {
                 } catch {
                     result = .failure(error)
                 }
-                land(number, for: first, key, result, probe, begun)
+                land(number, for: first, of: session, key, result, probe, begun)
                 marks.end()
             }
         }
@@ -160,8 +161,8 @@ public final class DataCache: Sendable {
     }
 
     private func land(
-        _ number: UInt64, for first: UInt64, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe,
-        _ begun: Duration
+        _ number: UInt64, for first: UInt64, of session: ApproovSession, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>,
+        _ probe: RequestProbe, _ begun: Duration
     ) {
         tasks.withLock { _ = $0.removeValue(forKey: number) }
         switch result {
@@ -182,7 +183,15 @@ public final class DataCache: Sendable {
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
         case .failure(let error):
-            for waiter in state.withLock({ $0.land(number, for: key, nil) }) { waiter.continuation.resume(throwing: error) }
+            let isRefused = (error as? ApproovError)?.code == .responseRefused
+            for waiter in state.withLock({ $0.land(number, for: key, nil) }) {
+                // Another session's validators may accept the response, and that of an altered request is not for others.
+                if isRefused, waiter.session != ObjectIdentifier(session) || probe.isAltered && waiter.id != first {
+                    waiter.continuation.resume(returning: .apart)
+                } else {
+                    waiter.continuation.resume(throwing: error)
+                }
+            }
         }
     }
 }

@@ -412,6 +412,29 @@ import Testing
         #expect(try await setting.get(session) == "1")
     }
 
+    @Test("A response that one session's validators refuse fails no request of another session")
+    func refusal() async throws {
+        struct Refuses: ResponseValidating {
+            func validate(_ response: HTTPURLResponse, body: Data?) throws { throw CocoaError(.coderInvalidValue) }
+        }
+        let setting = try Setting()
+        let session = try setting.session()
+        let strict = try session.adding(interceptors: [], validators: [Refuses()])
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            try await gate.wait()
+            return try await api(request)
+        }
+        let refused = [Task { try await setting.get(strict) }, Task { try await setting.get(strict) }]
+        #expect(await eventually { setting.cache.waiterCount == 2 && gate.waiterCount == 1 })
+        let other = Task { try await setting.get(session) }
+        #expect(await eventually { setting.cache.waiterCount == 3 })
+        gate.open()
+        for task in refused { await #expect(throws: ApproovError(.responseRefused, "")) { try await task.value } }
+        #expect(try await other.value == "2")
+        #expect(setting.answers.value == 2)
+    }
+
     @Test("A flight that waits at a gate passes once the work of a barrier waits for it")
     func barrier() async throws {
         let setting = try Setting()
