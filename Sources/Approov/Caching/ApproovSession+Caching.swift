@@ -52,9 +52,12 @@ extension ApproovSession {
         do {
             let step = try RedirectStep(request, body: .none)
             var (_, draft) = try stations.begin(step, flight)
-            try await stations.interceptors.adapt(&draft)
+            let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time, in: stations.life)
+            try await stations.interceptors.adapt(&draft, by: deadline)
             try stations.defaults.finish(&draft)
             return CacheableRequest(draft, flight, stations.defaults.defaults)
+        } catch let error as FinalError {
+            throw error.cause
         } catch {
             throw error.asApproovError(isRepeatable: true)
         }

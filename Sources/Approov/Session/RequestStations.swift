@@ -111,7 +111,7 @@ final class RequestStations: Sendable {
         var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
-        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, observation.call) }
+        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, by: deadline, observation.call) }
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 
