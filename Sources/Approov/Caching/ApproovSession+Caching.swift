@@ -9,8 +9,8 @@ extension ApproovSession {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - work: The work; its argument is the request as it will be sent, nil if no cache may keep the response: the wrapped session performs the
-    ///     request, or the session adds header fields to each request.
+    ///   - work: The work; its argument is the request as it will be sent, nil if no cache may keep the response: the wrapped session
+    ///     performs the request, or the session adds header fields to each request.
     /// - Returns: The work's value.
     /// - Throws: ``ApproovError`` when the session does not allow the request; `CancellationError` when the request is wiped; any error of the
     ///   session's interceptors and of the work.
