@@ -8,7 +8,8 @@ extension ApproovSession {
     ///
     /// Equal requests at the same time share one response. A cancelled caller stops waiting; the request goes on for the others, and is
     /// cancelled with the last one. A request with `Cache-Control: no-cache`, or with a cache policy that asks for a reload, gets its
-    /// response from the server; with `no-store`, the cache does not keep it either.
+    /// response from the server; with `no-store`, the cache does not keep it either. Both may also come from the wrapped session, and the
+    /// header from an interceptor.
     ///
     /// - Parameters:
     ///   - request: The request, with the method GET and without a body.
@@ -23,7 +24,8 @@ extension ApproovSession {
             throw ApproovError(
                 .badRequest, "only a GET request without a body is answered from a cache: use data(for:) or upload(for:from:)")
         }
-        return try await unlessWiped(request) { [self] form in try await cache.data(for: request, form, over: self, limit: limit) }
+        return try await unlessWiped(request) { [self] cacheable in try await cache.data(for: request, cacheable, over: self, limit: limit)
+        }
     }
 }
 

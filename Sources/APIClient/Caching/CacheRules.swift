@@ -14,19 +14,23 @@ enum CacheRules {
         case none
     }
 
-    /// How a request may use the cache, as its Cache-Control and its cache policy say.
-    static func use(of request: URLRequest) -> Use {
-        var fields = HTTPFields()
-        fields[.cacheControl] = request.value(forHTTPHeaderField: "Cache-Control")
-        let names = FreshnessLifetime.directives(fields).map(\.name)
-        if names.contains("no-store") { return .none }
-        let isOld = request.value(forHTTPHeaderField: "Cache-Control") == nil && request.value(forHTTPHeaderField: "Pragma") != nil
+    /// How a request may use the cache, as the Cache-Control that the app, the session and its interceptors set and its cache policy say.
+    static func use(of request: CacheableRequest) -> Use {
+        if forbidsStorage(request.control) { return .none }
+        let names = FreshnessLifetime.directives(request.control).map(\.name)
+        // The control fields are Cache-Control and Pragma.
+        let isOld = !request.control.contains(.cacheControl) && !request.control.isEmpty
         // A request that limits the age of a response gets a new one.
         if isOld || names.contains(where: ["no-cache", "max-age", "min-fresh"].contains) { return .reload }
         switch request.cachePolicy {
         case .useProtocolCachePolicy, .returnCacheDataElseLoad: return .normal
         default: return .reload
         }
+    }
+
+    /// Whether a request's header fields forbid to keep its response.
+    private static func forbidsStorage(_ control: HTTPFields) -> Bool {
+        FreshnessLifetime.directives(control).contains { $0.name == "no-store" }
     }
 
     /// How long a response may be kept from its arrival on; zero if it must not be.
@@ -37,7 +41,7 @@ enum CacheRules {
     ///   - now: The date.
     /// - Returns: The lifetime.
     static func lifetime(of head: HTTPURLResponse, _ probe: RequestProbe, now: Date) -> Duration {
-        guard head.statusCode == 200 else { return .zero }
+        guard head.statusCode == 200, !forbidsStorage(probe.control) else { return .zero }
         var fields = HTTPFields()
         for (name, value) in head.allHeaderFields {
             guard let name = HTTPField.Name("\(name)") else { return .zero }

@@ -19,7 +19,8 @@ internal import Synchronization
 ///
 /// Requests share a response only if the session, its user, the URL and all header fields that the app, the session and its interceptors
 /// send are the same. So a response that varies by a header (`Vary`) is kept only if that header is one of them, and not a token or a
-/// signature; one with `Vary: *` is not kept. The session's interceptors and validators are called for a response from the cache, too;
+/// signature; one with `Vary: *` is not kept. A response to a request that a secure string or the session's policy changed is neither kept
+/// nor shared. The session's interceptors and validators are called for a response from the cache, too;
 /// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
 ///
 /// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves none.
@@ -41,7 +42,14 @@ public final class DataCache: Sendable {
         let limit: Int?
     }
 
-    private typealias State = DataCacheState<Key, CheckedContinuation<Landing, any Error>>
+    /// A caller that waits.
+    private struct Waiter: Sendable {
+        let id: UInt64
+        let session: ObjectIdentifier
+        let continuation: CheckedContinuation<Landing, any Error>
+    }
+
+    private typealias State = DataCacheState<Key, Waiter>
 
     private let state: Mutex<State>
     /// The tasks of the flights, by number.
@@ -82,23 +90,25 @@ public final class DataCache: Sendable {
 
     /// Returns the response to a request from the cache, from a request under way, or from the server.
     func data(
-        for request: URLRequest, _ form: RequestForm?, over session: ApproovSession, limit: Int?
+        for request: URLRequest, _ cacheable: CacheableRequest?, over session: ApproovSession, limit: Int?
     ) async throws -> CachedData {
-        let use = CacheRules.use(of: request)
-        guard let form, use != .none else { return try await Self.load(request, over: session, limit) }
+        guard let cacheable, case let use = CacheRules.use(of: cacheable), use != .none else {
+            return try await Self.load(request, over: session, limit)
+        }
         session.wipes.add(self)
-        let key = Key(session: session.wipes.id, form: form, limit: limit)
+        let key = Key(session: session.wipes.id, form: cacheable.form, limit: limit)
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Landing, any Error>) in
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in
+                let waiter = Waiter(id: id, session: ObjectIdentifier(session), continuation: continuation)
                 let now = time.uptime
                 switch state.withLock({ $0.enlist(waiter, id: id, for: key, isReload: use == .reload, now: now) }) {
                 case .hit(let entry):
-                    waiter.resume(returning: .response(CachedData(data: entry.data, head: entry.head, isFromCache: true)))
+                    continuation.resume(returning: .response(CachedData(data: entry.data, head: entry.head, isFromCache: true)))
                     return
                 case .start(let number, let marks):
                     marks.joinCurrent()
-                    launch(number, marks, request, key, session)
+                    launch(number, for: id, marks, request, key, session)
                 case .join(let marks): marks.joinCurrent()
                 }
                 // The cancellation handler may have run before the waiter was enlisted.
@@ -121,12 +131,12 @@ public final class DataCache: Sendable {
     private func withdraw(_ id: UInt64, _ key: Key) {
         let (waiter, cancelled) = state.withLock { $0.withdraw(id: id, for: key) }
         if let cancelled { tasks.withLock { $0.removeValue(forKey: cancelled) }?.cancel() }
-        waiter?.resume(throwing: CancellationError())
+        waiter?.continuation.resume(throwing: CancellationError())
     }
 
-    /// Starts a flight, which belongs to all its waiters.
+    /// Starts a flight, which belongs to all its waiters; the first is the one whose request is sent.
     private func launch(
-        _ number: UInt64, _ marks: WorkMarks, _ request: URLRequest, _ key: Key, _ session: ApproovSession
+        _ number: UInt64, for first: UInt64, _ marks: WorkMarks, _ request: URLRequest, _ key: Key, _ session: ApproovSession
     ) {
         tasks.withLock { tasks in
             tasks[number] = Task { [self] in
@@ -141,7 +151,7 @@ public final class DataCache: Sendable {
                 } catch {
                     result = .failure(error)
                 }
-                land(number, key, result, probe, begun)
+                land(number, for: first, of: session, key, result, probe, begun)
                 marks.end()
             }
         }
@@ -151,7 +161,8 @@ public final class DataCache: Sendable {
     }
 
     private func land(
-        _ number: UInt64, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe, _ begun: Duration
+        _ number: UInt64, for first: UInt64, of session: ApproovSession, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>,
+        _ probe: RequestProbe, _ begun: Duration
     ) {
         tasks.withLock { _ = $0.removeValue(forKey: number) }
         switch result {
@@ -163,12 +174,24 @@ public final class DataCache: Sendable {
                 State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
             }
             // A redirected response belongs to its waiters, although the cache cannot keep it.
-            let landing: Landing =
-                isSame || probe.isRedirectedFrom(key.form)
-                ? .response(CachedData(data: data, head: head, isFromCache: false)) : .apart
-            for waiter in state.withLock({ $0.land(number, for: key, entry) }) { waiter.resume(returning: landing) }
+            let isShared = isSame || probe.isRedirectedFrom(key.form)
+            // The first waiter gets the response to its own request in any form, unless the user changed.
+            let isFirsts = isShared || probe.hasGeneration(key.form.generation)
+            let response = Landing.response(CachedData(data: data, head: head, isFromCache: false))
+            for waiter in state.withLock({ $0.land(number, for: key, entry) }) {
+                let isGiven = waiter.id == first ? isFirsts : isShared
+                waiter.continuation.resume(returning: isGiven ? response : .apart)
+            }
         case .failure(let error):
-            for waiter in state.withLock({ $0.land(number, for: key, nil) }) { waiter.resume(throwing: error) }
+            let isRefused = (error as? ApproovError)?.code == .responseRefused
+            for waiter in state.withLock({ $0.land(number, for: key, nil) }) {
+                // Another session's validators may accept the response, and that of an altered request is not for others.
+                if isRefused, waiter.session != ObjectIdentifier(session) || probe.isAltered && waiter.id != first {
+                    waiter.continuation.resume(returning: .apart)
+                } else {
+                    waiter.continuation.resume(throwing: error)
+                }
+            }
         }
     }
 }

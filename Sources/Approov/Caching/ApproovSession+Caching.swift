@@ -9,16 +9,16 @@ extension ApproovSession {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - work: The work; its argument is the request's form, nil if no cache may keep the response: the wrapped session performs the
-    ///     request, or the session adds header fields to each request.
+    ///   - work: The work; its argument is the request as it will be sent, nil if no cache may keep the response: the wrapped session
+    ///     performs the request, or the session adds header fields to each request.
     /// - Returns: The work's value.
     /// - Throws: ``ApproovError`` when the session does not allow the request; `CancellationError` when the request is wiped; any error of the
     ///   session's interceptors and of the work.
     nonisolated(nonsending) package func unlessWiped<Value: Sendable>(
-        _ request: URLRequest, _ work: @escaping @Sendable (RequestForm?) async throws -> Value
+        _ request: URLRequest, _ work: @escaping @Sendable (CacheableRequest?) async throws -> Value
     ) async throws -> Value {
-        guard let flight = flights?.begin(request) else { return try await work(try await form(of: request, nil)) }
-        return try await flight.run { [self] in try await work(try await form(of: request, flight)) }
+        guard let flight = flights?.begin(request) else { return try await work(try await cacheable(request, nil)) }
+        return try await flight.run { [self] in try await work(try await cacheable(request, flight)) }
     }
 
     /// Performs a request and reads the whole response.
@@ -46,15 +46,18 @@ extension ApproovSession {
         if !validation.isOff { try validation.validate(head, body) }
     }
 
-    private func form(of request: URLRequest, _ flight: RequestFlight?) async throws -> RequestForm? {
+    private func cacheable(_ request: URLRequest, _ flight: RequestFlight?) async throws -> CacheableRequest? {
         let stations = performer.stations
         guard try !isWrapped(request), stations.perRequestHeaders.isOff else { return nil }
         do {
             let step = try RedirectStep(request, body: .none)
             var (_, draft) = try stations.begin(step, flight)
-            try await stations.interceptors.adapt(&draft)
+            let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time, in: stations.life)
+            try await stations.interceptors.adapt(&draft, by: deadline)
             try stations.defaults.finish(&draft)
-            return RequestForm(draft, flight)
+            return CacheableRequest(draft, flight, stations.defaults.defaults)
+        } catch let error as FinalError {
+            throw error.cause
         } catch {
             throw error.asApproovError(isRepeatable: true)
         }

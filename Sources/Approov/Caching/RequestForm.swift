@@ -22,10 +22,30 @@ package struct RequestForm: Hashable, Sendable {
         generation = flight?.generation ?? 0
         host = draft.url.host
         url = draft.url.text
-        let lines = draft.fields.filter { $0.name != .cacheControl && $0.name.canonicalName != "pragma" }
+        let lines = draft.fields.filter { !Self.isControl($0) }
             // No field contains a zero byte.
             .map { "\($0.name.canonicalName)\0\($0.value)\0" }.sorted()
         fieldsHash = Binding.payHash(of: lines.joined())
+    }
+}
+
+extension RequestForm {
+    /// Whether a field says how caches treat the request, which does not change the response.
+    fileprivate static func isControl(_ field: HTTPField) -> Bool { field.name == .cacheControl || field.name.canonicalName == "pragma" }
+}
+
+/// A request as the session's stations 2 and 3 leave it, for a cache.
+package struct CacheableRequest: Sendable {
+    package let form: RequestForm
+    /// Its fields Cache-Control and Pragma.
+    package let control: HTTPFields
+    /// Its own cache policy, or that of the wrapped session.
+    package let cachePolicy: URLRequest.CachePolicy
+
+    init(_ draft: RequestDraft, _ flight: RequestFlight?, _ defaults: SessionDefaults) {
+        form = RequestForm(draft, flight)
+        control = HTTPFields(draft.fields.filter(RequestForm.isControl))
+        cachePolicy = defaults.cachePolicy(of: draft.request)
     }
 }
 
@@ -40,6 +60,10 @@ package final class RequestProbe: Sendable {
         /// The header fields on the wire.
         var sent = HTTPFields()
         var isRedirected = false
+        /// The request after the token, before the policy and secure strings change it.
+        var authorized: RequestDraft?
+        /// Whether the policy or secure strings changed the request, in any attempt.
+        var isAltered = false
     }
 
     private let url: URL?
@@ -47,11 +71,24 @@ package final class RequestProbe: Sendable {
 
     package init(_ request: URLRequest) { url = request.url }
 
-    /// The form of the request that was sent last; nil if it was redirected, or not sent.
-    package var form: RequestForm? { state.withLock { $0.isRedirected ? nil : $0.form } }
+    /// The form of the request that was sent last; nil if it was redirected or altered, or not sent.
+    package var form: RequestForm? { state.withLock { $0.isRedirected || $0.isAltered ? nil : $0.form } }
+
+    /// Whether the session's policy or secure strings changed the request after its form was made, so that the form does not say all.
+    package var isAltered: Bool { state.withLock { $0.isAltered } }
 
     /// Whether the request was sent in a form first, and then redirected.
-    package func isRedirectedFrom(_ form: RequestForm) -> Bool { state.withLock { $0.isRedirected && $0.first == form } }
+    package func isRedirectedFrom(_ form: RequestForm) -> Bool {
+        state.withLock { $0.isRedirected && !$0.isAltered && $0.first == form }
+    }
+
+    /// Whether all steps of the request were sent for one user, after this number of changes; false if none was sent.
+    package func hasGeneration(_ generation: Int) -> Bool {
+        state.withLock { $0.first?.generation == generation && $0.form?.generation == generation }
+    }
+
+    /// The fields Cache-Control and Pragma of the request that was sent last.
+    package var control: HTTPFields { state.withLock { HTTPFields($0.sent.filter(RequestForm.isControl)) } }
 
     /// Whether the stations after the third left a header field as it was.
     package func hasKept(_ name: HTTPField.Name) -> Bool { state.withLock { $0.prepared[values: name] == $0.sent[values: name] } }
@@ -63,6 +100,22 @@ package final class RequestProbe: Sendable {
             state.form = form
             state.prepared = draft.fields
             if step.request.url != url { state.isRedirected = true }
+        }
+    }
+
+    /// Notes the request after the token.
+    func noteAuthorized(_ draft: RequestDraft) { state.withLock { $0.authorized = draft } }
+
+    /// Notes the request after the policy and the secure strings.
+    func noteFinished(_ draft: RequestDraft) {
+        let substitutes = draft.substitutes
+        let hasPlaceholders = !substitutes.isEmpty || !substitutes.headers.isEmpty || !substitutes.queryParameters.isEmpty
+        state.withLock { state in
+            let isSame =
+                state.authorized.map { $0.fields == draft.fields && $0.url.text == draft.url.text && $0.method == draft.method } ?? false
+            let hasBody = draft.request.httpBody != nil || draft.request.httpBodyStream != nil
+            if hasPlaceholders || !isSame || hasBody { state.isAltered = true }
+            state.authorized = nil
         }
     }
 

@@ -123,6 +123,8 @@ public enum GateBehavior: Sendable, Hashable {
     /// a ``RequestGate/barrier(waiting:limit:_:)``.
     ///
     /// Return it only while it is needed, for example while a token has expired: each time, all requests of the gate wait for each other.
+    /// The session asks again when nothing is under way; a request that needs the barrier no longer is then adapted without one. The waiting
+    /// counts against the request's total timeout.
     case awaitsOutgoing
 }
 

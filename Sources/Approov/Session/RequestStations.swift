@@ -111,7 +111,7 @@ final class RequestStations: Sendable {
         var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
-        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, observation.call) }
+        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, by: deadline, observation.call) }
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 
@@ -131,6 +131,7 @@ final class RequestStations: Sendable {
 
             // 4 token: bound to the request in its present form.
             try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+            if let probe = observation.probe { probe.noteAuthorized(draft) }
 
             // 5 substitutions: secure strings for the placeholders in headers and query.
             if !substitution.isOff { try await substitution.resolve(&draft, of: step, under: hop, by: deadline) }
@@ -143,6 +144,8 @@ final class RequestStations: Sendable {
 
             // 5 substitutions, its second half: the policy has seen the placeholders, and the values take their place.
             if !substitution.isOff { try substitution.apply(to: &draft, of: step) }
+
+            if let probe = observation.probe { probe.noteFinished(draft) }
 
             // 6 signature: over exactly what goes on the wire.
             if !signing.isOff { try await signing.sign(&draft, under: hop, by: deadline) }

@@ -64,6 +64,11 @@ struct SessionDefaults: Sendable {
         return options
     }
 
+    /// The request's own cache policy; that of the session for a request that leaves it to the protocol.
+    func cachePolicy(of request: URLRequest) -> URLRequest.CachePolicy {
+        request.cachePolicy == .useProtocolCachePolicy ? cachePolicy : request.cachePolicy
+    }
+
     /// Adds the additional headers that the request does not set itself.
     func merge(into fields: inout HTTPFields, hasLeftOrigin: Bool) {
         let defaults = hasLeftOrigin ? fieldsElsewhere : self.fields

@@ -36,11 +36,13 @@ import Testing
             }
         }
 
-        func session(_ change: (inout ApproovSessionConfiguration) throws -> Void = { _ in }) throws -> ApproovSession {
+        func session(
+            wrapping: URLSessionConfiguration = .ephemeral, _ change: (inout ApproovSessionConfiguration) throws -> Void = { _ in }
+        ) throws -> ApproovSession {
             var configuration = ApproovSessionConfiguration()
             try change(&configuration)
             return try ApproovSession(
-                wrapping: URLSession(configuration: .ephemeral), service: world.service,
+                wrapping: URLSession(configuration: wrapping), service: world.service,
                 trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
         }
 
@@ -218,9 +220,127 @@ import Testing
         user.name.value = "carol"
         let last = user.calls.value
         user.onCall.value = { if $0 == last + 2 { user.name.value = "dave" } }
-        #expect(try await setting.get(session) == "4")
+        #expect(try await setting.get(session) == "3")
         #expect(setting.world.apiRequests.last?.headerFields[HTTPField.Name("X-User") ?? .accept] == "dave")
         #expect(setting.cache.count == 2)
+    }
+
+    @Test("An interceptor's changing header leaves nothing to share, and each call is sent once, also when calls come together")
+    func changingHeader() async throws {
+        struct Nonce: RequestInterceptor {
+            let last = Shared(0)
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                let number = last.change {
+                    $0 += 1; return $0
+                }
+                request.setValue("\(number)", forHTTPHeaderField: "X-Nonce")
+                return request
+            }
+        }
+        let setting = try Setting()
+        let session = try setting.session { $0.interceptors = [Nonce()] }
+        #expect(try await setting.get(session) == "1")
+        #expect(try await setting.get(session) == "2")
+        let together = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<10 { group.addTask { try await setting.get(session) } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(together == Set((3...12).map(String.init)))
+        #expect(setting.answers.value == 12 && setting.cache.count == 0)
+    }
+
+    @Test("A response to a request with a secure string in place of a placeholder is not kept")
+    func substituted() async throws {
+        let setting = try Setting()
+        setting.world.authority.script.value.secureStrings = ["maps-key": "value of alice"]
+        let session = try setting.session {
+            $0.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""], queryParameters: ["key"])]
+        }
+        #expect(try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) == "1")
+        #expect(try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) == "2")
+        #expect(try await setting.get(session, "https://api.test/?key=maps-key") == "3")
+        #expect(try await setting.get(session, "https://api.test/?key=maps-key") == "4")
+        #expect(setting.world.apiRequests.first?.headerFields[HTTPField.Name("Api-Key") ?? .accept] == "value of alice")
+        #expect(setting.cache.count == 0)
+        // A request without a placeholder may share its response.
+        #expect(try await setting.get(session) == "5")
+        #expect(try await setting.get(session) == "5*")
+    }
+
+    @Test("Equal requests with a placeholder at the same time do not share a response")
+    func substitutedTogether() async throws {
+        let setting = try Setting()
+        setting.world.authority.script.value.secureStrings = ["maps-key": "value of alice"]
+        let session = try setting.session {
+            $0.substitutions = [try Substitution(hosts: ["api.test"], headers: ["Api-Key": ""])]
+        }
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            try await gate.wait()
+            return try await api(request)
+        }
+        let all = Task {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<3 { group.addTask { try await setting.get(session, "https://api.test/", ["Api-Key": "maps-key"]) } }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+        }
+        #expect(await eventually { setting.cache.waiterCount == 3 && gate.waiterCount == 1 })
+        gate.open()
+        #expect(try await all.value == ["1", "2", "3"])
+        #expect(setting.cache.count == 0)
+    }
+
+    @Test("A response to a request that the policy changed is not kept")
+    func policy() async throws {
+        struct Naming: AttestationPolicy {
+            let name: Shared<String?>
+            func didPrepare(_ request: URLRequest, changes: RequestChanges) async throws -> URLRequest {
+                var request = request
+                if let name = name.value { request.setValue(name, forHTTPHeaderField: "X-User") }
+                return request
+            }
+        }
+        let setting = try Setting()
+        let name = Shared<String?>("alice")
+        let session = try setting.session { $0.policy = Naming(name: name) }
+        #expect(try await setting.get(session) == "1")
+        #expect(setting.cache.count == 0)
+        name.value = "bob"
+        #expect(try await setting.get(session) == "2")
+        name.value = nil
+        #expect(try await setting.get(session) == "3")
+        #expect(try await setting.get(session) == "3*")
+    }
+
+    @Test("The session, its interceptors and its cache policy may ask for a new response, too, and forbid to keep it")
+    func sessionSettings() async throws {
+        struct Forbids: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
+                return request
+            }
+        }
+        let setting = try Setting()
+        let additional = URLSessionConfiguration.ephemeral
+        additional.httpAdditionalHeaders = ["Cache-Control": "no-store"]
+        for session in [try setting.session(wrapping: additional), try setting.session { $0.interceptors = [Forbids()] }] {
+            let first = try await setting.get(session)
+            #expect(try await setting.get(session) != first + "*")
+            #expect(setting.cache.count == 0)
+        }
+        #expect(setting.answers.value == 4)
+        let reloading = URLSessionConfiguration.ephemeral
+        reloading.requestCachePolicy = .reloadIgnoringLocalCacheData
+        let session = try setting.session(wrapping: reloading)
+        #expect(try await setting.get(session) == "5")
+        #expect(try await setting.get(session) == "6")
+        // The request's own cache policy comes first.
+        var request = URLRequest("https://api.test/")
+        request.cachePolicy = .returnCacheDataElseLoad
+        #expect(try await session.cachedData(for: request, in: setting.cache).isFromCache)
     }
 
     @Test("The session's validators judge a response from the cache, too")
@@ -290,6 +410,29 @@ import Testing
         await #expect(throws: ApproovError(.networkingError, "")) { try await setting.get(session) }
         setting.world.api.value = api
         #expect(try await setting.get(session) == "1")
+    }
+
+    @Test("A response that one session's validators refuse fails no request of another session")
+    func refusal() async throws {
+        struct Refuses: ResponseValidating {
+            func validate(_ response: HTTPURLResponse, body: Data?) throws { throw CocoaError(.coderInvalidValue) }
+        }
+        let setting = try Setting()
+        let session = try setting.session()
+        let strict = try session.adding(interceptors: [], validators: [Refuses()])
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            try await gate.wait()
+            return try await api(request)
+        }
+        let refused = [Task { try await setting.get(strict) }, Task { try await setting.get(strict) }]
+        #expect(await eventually { setting.cache.waiterCount == 2 && gate.waiterCount == 1 })
+        let other = Task { try await setting.get(session) }
+        #expect(await eventually { setting.cache.waiterCount == 3 })
+        gate.open()
+        for task in refused { await #expect(throws: ApproovError(.responseRefused, "")) { try await task.value } }
+        #expect(try await other.value == "2")
+        #expect(setting.answers.value == 2)
     }
 
     @Test("A flight that waits at a gate passes once the work of a barrier waits for it")

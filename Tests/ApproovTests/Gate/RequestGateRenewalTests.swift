@@ -169,6 +169,61 @@ import Testing
         #expect(gate.isOpen)
     }
 
+    @Test("A renewal's request whose interceptor waits for a barrier is adapted at once when the running barrier's work waits for it")
+    func awaitingInRenewal() async throws {
+        /// Asks for a barrier.
+        struct Awaiting: RequestInterceptor {
+            var gateBehavior: GateBehavior { .awaitsOutgoing }
+        }
+        struct Holding: RequestInterceptor {
+            let begun = Gate()
+            let release = Gate()
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                begun.open()
+                try await release.wait()
+                return request
+            }
+        }
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let holding = Holding()
+        let renewing = try world.configured { configuration in
+            configuration.gate = gate
+            configuration.interceptors = [holding, Awaiting()]
+        }
+        let source = CountingSource { _ = try await renewing.data(for: URLRequest("https://api.test/renew")) }
+        let session = try world.configured { configuration in
+            configuration.gate = gate
+            configuration.interceptors = [
+                try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+            ]
+        }
+        world.api.value = { request in
+            let isValid = request.url.target == "/renew" || request.headerFields[.authorization] == "Bearer t1"
+            return TransportResponse(status: isValid ? 200 : 401, url: request.url)
+        }
+        let (working, join) = (Gate(), Gate())
+        let outside = Task { try await session.data(for: URLRequest("https://api.test/out")).1.statusCode }
+        try await holding.begun.wait()
+        let barrier = Task {
+            try await gate.barrier {
+                working.open()
+                try await join.wait()
+                return try await session.data(for: URLRequest("https://api.test/in")).1.statusCode
+            }
+        }
+        try await working.wait()
+        let sleepers = world.clock.sleeperCount
+        holding.release.open()
+        // The renewal's request waits for a barrier.
+        #expect(await eventually { world.clock.sleeperCount > sleepers })
+        join.open()
+        #expect(await eventually(within: .seconds(20)) { source.renewals.value == 1 })
+        #expect(try await barrier.value == 200)
+        #expect(try await outside.value == 200)
+        #expect(gate.isOpen && gate.outgoingCount == 0)
+    }
+
     @Test("A renewal whose own request waits for the renewal ends at its limit")
     func circle() async throws {
         let world = try World()

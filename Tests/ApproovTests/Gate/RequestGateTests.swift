@@ -456,6 +456,79 @@ import Testing
         #expect(renewing.renewals.value == 3 && gated.gate.isOpen && gated.gate.outgoingCount == 0)
     }
 
+    /// Adds nothing, in a barrier while a token has expired.
+    private struct Awaiting: RequestInterceptor {
+        let gate: RequestGate
+        let isExpired = Shared(true)
+        /// The calls in the work of a barrier, and the others.
+        let inside = Shared(0)
+        let outside = Shared(0)
+
+        var gateBehavior: GateBehavior { isExpired.value ? .awaitsOutgoing : .none }
+
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            (gate.isHolder ? inside : outside).change { $0 += 1 }
+            isExpired.value = false
+            return request
+        }
+    }
+
+    @Test("Of the requests that wait for what is under way because of one expired token, only the first adapts in a barrier")
+    func oneBarrier() async throws {
+        let gated = try Gated()
+        let plain = try gated.session()
+        let awaiting = Awaiting(gate: gated.gate)
+        let ready = Gate()
+        // Holds the requests until all are there, so that each of them finds the token expired.
+        let session = try gated.session(interceptors: [Hook(onAdapt: { _ in try await ready.wait() }), awaiting])
+        let slow = Gate()
+        gated.world.api.value = { request in
+            if request.url.target == "/slow" { try await slow.wait() }
+            return TransportResponse(status: 200, url: request.url)
+        }
+        async let first = get("/slow", plain)
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
+        let tasks = (0..<20).map { number in Task { try await get("/\(number)", session) } }
+        #expect(await eventually { ready.waiterCount == 20 })
+        let sleepers = gated.world.clock.sleeperCount
+        ready.open()
+        // Each barrier's waiting sleeps, at least.
+        #expect(await eventually { gated.world.clock.sleeperCount >= sleepers + 20 })
+        slow.open()
+        _ = try await first
+        for task in tasks { _ = try await task.value }
+        #expect(awaiting.inside.value == 1)
+        #expect(gated.gate.isOpen && gated.gate.outgoingCount == 0)
+    }
+
+    @Test(
+        "An interceptor's waiting for what is under way counts against the total timeout, and ends with the session",
+        arguments: [false, true])
+    func awaitingEnds(isInvalidated: Bool) async throws {
+        let gated = try Gated()
+        let plain = try gated.session()
+        let session = try gated.session(interceptors: [Awaiting(gate: gated.gate)], total: 10)
+        let slow = Gate()
+        gated.world.api.value = { request in
+            try await slow.wait()
+            return TransportResponse(status: 200, url: request.url)
+        }
+        async let first = get("/slow", plain)
+        #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
+        let before = gated.world.clock.sleeperCount
+        let code = Shared<ApproovError.Code?>(nil)
+        let task = Task { code.value = await codeThrown(as: ApproovError.self) { try await get("/1", session) } }
+        // The barrier's waiting and the request's deadline sleep.
+        #expect(await eventually { !gated.gate.isOpen && gated.world.clock.sleeperCount >= before + 2 })
+        if isInvalidated { session.invalidateAndCancel() } else { gated.world.clock.advance(by: .seconds(10)) }
+        #expect(await eventually { code.value != nil })
+        #expect(code.value == (isInvalidated ? .sessionInvalidated : .timedOut))
+        #expect(gated.gate.isOpen && gated.paths == ["/slow"])
+        slow.open()
+        _ = try await first
+        await task.value
+    }
+
     @Test("A request that is being prepared when a barrier begins waits, and is prepared again")
     func preparedAgain() async throws {
         let gated = try Gated()

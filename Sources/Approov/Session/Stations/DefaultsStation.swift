@@ -19,8 +19,7 @@ struct DefaultsStation: Sendable {
         {
             fields.append(HTTPField(name: .cookie, value: cookie))
         }
-        let policy = request.cachePolicy == .useProtocolCachePolicy ? defaults.cachePolicy : request.cachePolicy
-        switch policy {
+        switch defaults.cachePolicy(of: request) {
         case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData:
             if !fields.contains(.cacheControl) { fields[.cacheControl] = "no-cache" }
         default: break

@@ -24,10 +24,11 @@ struct InterceptorStation: Sendable {
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with the changes of the interceptors.
+    ///   - deadline: The end of the time for the request, also for what an interceptor awaits at the gate.
     ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
-    func adapt(_ draft: inout RequestDraft, _ call: ObservedCall? = nil) async throws {
+    func adapt(_ draft: inout RequestDraft, by deadline: RequestDeadline, _ call: ObservedCall? = nil) async throws {
         let before = draft.request
         var request = before
         // The defaults were appended to the fields of the request itself.
@@ -48,7 +49,7 @@ struct InterceptorStation: Sendable {
                 continue
             }
             let last = request.url
-            request = try await passed(request, by: interceptor)
+            request = try await passed(request, by: interceptor, deadline)
             if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
         }
         draft.request = request
@@ -60,12 +61,27 @@ struct InterceptorStation: Sendable {
     }
 
     /// Has an interceptor adapt a request, in a barrier if it asks for one.
-    private func passed(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+    private func passed(
+        _ request: URLRequest, by interceptor: any RequestInterceptor, _ deadline: RequestDeadline
+    ) async throws -> URLRequest {
         // In the work of another barrier, nothing is under way.
         guard let gate, interceptor.gateBehavior == .awaitsOutgoing, !gate.isHolder else {
             return try await adapt(request, by: interceptor)
         }
-        return try await gate.barrier { try await adapt(request, by: interceptor) }
+        let outcome: Result<URLRequest, any Error>?
+        do {
+            outcome = try await deadline.limit {
+                try await gate.barrier { () -> Result<URLRequest, any Error>? in
+                    // The barrier of another request may have done what this one waited for.
+                    guard interceptor.gateBehavior == .awaitsOutgoing else { return nil }
+                    do { return .success(try await adapt(request, by: interceptor)) } catch { return .failure(error) }
+                }
+            }
+        } catch let error as ApproovError where error.code == .nestedBarrier {
+            // Not the interceptor's own error: the work of another barrier has begun to wait for this request, so nothing is under way.
+            outcome = nil
+        }
+        return if let outcome { try outcome.get() } else { try await adapt(request, by: interceptor) }
     }
 
     private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
