@@ -139,4 +139,58 @@ import Testing
             }
         }
     }
+
+    /// Tells of changes of a user, and adds nothing.
+    private struct Telling: RequestInterceptor {
+        let userScope: UserScope?
+        func adapt(_ request: URLRequest) async throws -> URLRequest { request }
+    }
+
+    /// A session with cookies and bound tokens for two hosts, of which one gets the source's credential.
+    private func filled(
+        _ world: World, adding more: [any RequestInterceptor] = []
+    ) async throws -> (session: ApproovSession, domains: () -> Set<String>) {
+        let wrapping = URLSessionConfiguration.ephemeral
+        let storage = try #require(wrapping.httpCookieStorage)
+        let session = try world.configured(wrapping: wrapping) { $0.interceptors = [try interceptor(world)] + more }
+        for host in ["api.test", "other.test"] {
+            storage.setCookie(try #require(HTTPCookie(properties: [.name: "user", .value: "alice", .domain: host, .path: "/"])))
+            _ = await world.service.fetchToken(for: try #require(URL(string: "https://\(host)/")), binding: "Bearer alice")
+        }
+        #expect(world.service.cachedTokenCount == 2)
+        return (session, { Set((storage.cookies ?? []).map(\.domain)) })
+    }
+
+    @Test("A wipe by the app forgets all cookies and bound tokens, although an interceptor's user has only some of the hosts")
+    func explicit() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let (session, domains) = try await filled(world)
+        await session.wipe()
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+    }
+
+    @Test("A change forgets the cookies and tokens of that user's hosts alone; a user for whom no host is named has all of them")
+    func scopes() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let everywhere = UserChanges()
+        let (session, domains) = try await filled(world, adding: [Telling(userScope: UserScope(everywhere, hosts: []))])
+        try await source.logIn("bob")
+        #expect(domains() == ["other.test"])
+        #expect(world.service.cachedTokenCount == 1)
+        await everywhere.change {}
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+        withExtendedLifetime(session) {}
+    }
+
+    @Test("A user who is told of twice, once without hosts, has all hosts")
+    func twice() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let (session, domains) = try await filled(world, adding: [Telling(userScope: UserScope(source.changes, hosts: []))])
+        try await source.logIn("bob")
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+        withExtendedLifetime(session) {}
+    }
 }
