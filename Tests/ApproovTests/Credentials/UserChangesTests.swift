@@ -193,4 +193,26 @@ import Testing
         #expect(world.service.cachedTokenCount == 0)
         withExtendedLifetime(session) {}
     }
+
+    @Test("A wipe of a session that tracks nothing cancels the requests of one that was made from it, and they leave no cookie")
+    func wipedBase() async throws {
+        let world = try World()
+        let (asked, gate) = (Gate(), Gate())
+        world.api.value = { request in
+            asked.open()
+            await Task.detached { try? await gate.wait() }.value
+            return TransportResponse(status: 200, headerFields: [.setCookie: "user=alice; Path=/"], url: request.url)
+        }
+        let wrapping = URLSessionConfiguration.ephemeral
+        let storage = try #require(wrapping.httpCookieStorage)
+        let base = try world.configured(wrapping: wrapping) { _ in }
+        let session = try base.adding(interceptors: [interceptor(world)])
+        #expect(base.flights == nil)
+        let old = Task { try await get(session) }
+        try await asked.wait()
+        await base.wipe()
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        #expect((storage.cookies ?? []).isEmpty)
+    }
 }
