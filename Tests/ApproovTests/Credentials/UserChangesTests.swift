@@ -215,4 +215,35 @@ import Testing
         await #expect(throws: CancellationError.self) { try await old.value }
         #expect((storage.cookies ?? []).isEmpty)
     }
+
+    @Test("A request for the rest of a download that is begun while the user changes removes the file of its token, and no other file")
+    func rest() async throws {
+        let world = try World()
+        let session = try world.configured { $0.interceptors = [try interceptor(world)] }
+        let url = try #require(URL(string: "https://api.test/"))
+        func token(_ file: URL, offset: Int) -> ResumeToken {
+            ResumeToken(url: url, etag: "\"v1\"", offset: offset, total: 12, file: file, origin: "https://api.test:443")
+        }
+        func download(_ token: ResumeToken) async {
+            await #expect(throws: CancellationError.self) { try await session.download(for: URLRequest(url: url), resuming: token) }
+        }
+        var files: [URL] = []
+        for _ in 0..<2 {
+            var file = try DownloadFile()
+            try file.write(Array("alice's".utf8))
+            files.append(file.keep())
+        }
+        let foreign = FileManager.default.temporaryDirectory.appending(path: "not-a-download-\(UInt64.random(in: 0 ... .max))")
+        try Data("alice's".utf8).write(to: foreign)
+        defer { for file in files + [foreign] { try? FileManager.default.removeItem(at: file) } }
+        try await source.logIn("bob") {
+            await download(token(files[0], offset: 7))
+            // The token does not fit its file.
+            await download(token(files[1], offset: 8))
+            await download(token(foreign, offset: 7))
+        }
+        #expect(files.allSatisfy { !FileManager.default.fileExists(atPath: $0.path()) })
+        #expect(FileManager.default.fileExists(atPath: foreign.path()))
+        #expect(world.apiRequests.isEmpty)
+    }
 }
