@@ -10,14 +10,14 @@ final class RequestFlights: Sendable {
         var flights: [UInt64: Weak] = [:]
         /// The oldest user whose requests may begin.
         var oldestGeneration = 0
-        /// The changes of the users of interceptors.
-        var changes: [WeakChanges] = []
-        /// The hosts that get the credentials of interceptors.
-        var hosts: Set<HostPattern> = []
+        /// The users of interceptors.
+        var users: [User] = []
     }
 
-    private struct WeakChanges {
+    private struct User {
         weak var changes: UserChanges?
+        /// The hosts that get the user's credential; empty for all hosts.
+        var hosts: Set<HostPattern>
     }
 
     private struct Weak {
@@ -48,11 +48,14 @@ final class RequestFlights: Sendable {
         for user in users {
             // Each copy of a session may name the same user again.
             let isNew = state.withLock { state in
-                state.hosts.formUnion(user.hosts)
-                state.changes.removeAll { $0.changes == nil }
-                let isNew = !state.changes.contains { $0.changes === user.changes }
-                if isNew { state.changes.append(WeakChanges(changes: user.changes)) }
-                return isNew
+                state.users.removeAll { $0.changes == nil }
+                guard let index = state.users.firstIndex(where: { $0.changes === user.changes }) else {
+                    state.users.append(User(changes: user.changes, hosts: Set(user.hosts)))
+                    return true
+                }
+                let hosts = state.users[index].hosts
+                state.users[index].hosts = hosts.isEmpty || user.hosts.isEmpty ? [] : hosts.union(user.hosts)
+                return false
             }
             if isNew { user.changes.add(self) }
         }
@@ -69,7 +72,7 @@ final class RequestFlights: Sendable {
             // A change of the user that is under way wipes requests of the user before, also those that begin meanwhile.
             let flight = RequestFlight(
                 id: state.lastID, generation: generation, url: request.url,
-                isWiped: generation < state.oldestGeneration || state.changes.contains { $0.changes?.isChanging == true }, in: self)
+                isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes?.isChanging == true }, in: self)
             state.flights[state.lastID] = Weak(flight: flight)
             return flight
         }
@@ -93,9 +96,17 @@ final class RequestFlights: Sendable {
     }
 
     /// Wipes requests, cookies and tokens.
-    func wipe(_ scope: WipeScope) {
+    func wipe(_ scope: WipeScope) { wipe(scope) { forget(scope) } }
+
+    /// Wipes all requests, and the cookies and tokens of the hosts that get the credential of a user who changes.
+    func wipe(of changes: UserChanges) {
+        let hosts = state.withLock { state in state.users.first { $0.changes === changes }?.hosts } ?? []
+        wipe(.all) { forget(hosts.isEmpty ? nil : Array(hosts), cached: nil) }
+    }
+
+    private func wipe(_ scope: WipeScope, _ forget: () -> Void) {
         var wiped = mark(scope)
-        forget(scope)
+        forget()
         // Requests that began before the cookies were gone may carry one.
         wiped += mark(scope)
         for flight in wiped { flight.cancel() }
@@ -119,16 +130,25 @@ final class RequestFlights: Sendable {
         return wiped
     }
 
-    /// The hosts that get a user's credential; nil if none is named.
-    private var credentialHosts: [HostPattern]? {
-        let hosts = (credential?.hosts ?? []) + state.withLock { Array($0.hosts) }
+    /// The hosts that are named as those that get a user's credential; nil if none is.
+    private var namedHosts: [HostPattern]? {
+        let hosts = (credential?.hosts ?? []) + state.withLock { $0.users.flatMap(\.hosts) }
         return hosts.isEmpty ? nil : hosts
     }
 
     private func forget(_ scope: WipeScope) {
-        let hosts = scope.hosts ?? credentialHosts
-        storing.withLock { _ in cookies?.clear(hosts) }
+        // The hosts of interceptors limit only what a change of their user forgets: other requests may have had a user as well.
+        let isLimited = credential != nil && state.withLock { $0.users.allSatisfy { !$0.hosts.isEmpty } }
+        forget(scope.hosts ?? (isLimited ? namedHosts : nil), cached: scope.hosts)
+    }
+
+    /// Forgets cookies and bound tokens of hosts, or all, and has caches remove responses.
+    private func forget(_ hosts: [HostPattern]?, cached: [HostPattern]?) {
+        storing.withLock { _ in
+            // Other sessions have cookies in the shared storage too: only those of named hosts go.
+            cookies?.clear(hosts ?? (cookies?.isShared == true ? namedHosts : nil))
+        }
         service?.forgetBoundTokens(of: hosts)
-        wipes.wipe(scope.hosts)
+        wipes.wipe(cached)
     }
 }

@@ -37,7 +37,7 @@ public final class UserChanges: Sendable {
         // Before the requests are marked, so that each is either found or begins as a wiped one.
         changing.add(1, ordering: .sequentiallyConsistent)
         defer { changing.subtract(1, ordering: .sequentiallyConsistent) }
-        for flights in sessions.withLock({ $0.compactMap(\.flights) }) { flights.wipe(.all) }
+        for flights in sessions.withLock({ $0.compactMap(\.flights) }) { flights.wipe(of: self) }
         return try await body()
     }
 

@@ -9,7 +9,7 @@ public struct UserScope: Sendable {
     ///
     /// - Parameters:
     ///   - changes: Tells when the user changes.
-    ///   - hosts: The hosts that get the credential; a change wipes the tokens and cookies of these hosts.
+    ///   - hosts: The hosts that get the credential; a change wipes the tokens and cookies of these hosts. Empty for all hosts.
     public init(_ changes: UserChanges, hosts: [HostPattern]) {
         self.changes = changes
         self.hosts = hosts

@@ -30,12 +30,16 @@ extension ApproovSession {
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
         guard let flight = flights?.begin(request) else { return try await resume(request, token, onToken, onProgress, nil) }
-        return try await flight.run { [self] in
-            try await resume(request, token, onToken, onProgress, flight)
-        } discard: {
-            try? FileManager.default.removeItem(at: $0.0)
-            // Not the same file if the response was not the content. The download has checked that it made this one.
-            if let token { try? FileManager.default.removeItem(at: token.file) }
+        do {
+            return try await flight.run { [self] in
+                try await resume(request, token, onToken, onProgress, flight)
+            } discard: {
+                try? FileManager.default.removeItem(at: $0.0)
+            }
+        } catch {
+            // Also if the request was wiped before the download opened the file.
+            if flight.isWiped, let token { DownloadFile.remove(token.file) }
+            throw error
         }
     }
 

@@ -47,6 +47,8 @@ public final class ApproovSession: Sendable {
     let wrapped: WrappedSession
     /// The requests in flight; nil in a session that does not track them.
     let flights: RequestFlights?
+    /// The requests in flight of all sessions that were made from one another, as far as they are tracked; what a wipe wipes.
+    let family: RequestFlights
     /// Tells caches about wipes.
     package let wipes: SessionWipes
     /// Nil if no one watches the session's calls.
@@ -125,11 +127,9 @@ public final class ApproovSession: Sendable {
         self.wipes = wipes
         secretHeaders = Self.secretHeaders(of: configuration.interceptors)
         let users = configuration.interceptors.compactMap(\.userScope)
-        flights =
-            configuration.credential != nil || configuration.tracksRequests || !users.isEmpty
-            ? RequestFlights(
-                credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes, users: users)
-            : nil
+        family = RequestFlights(
+            credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes, users: users)
+        flights = configuration.credential != nil || configuration.tracksRequests || !users.isEmpty ? family : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
@@ -184,14 +184,9 @@ public final class ApproovSession: Sendable {
         wipes = other.wipes
         secretHeaders = other.secretHeaders.union(names).union(Self.secretHeaders(of: interceptors))
         let users = interceptors.compactMap(\.userScope)
-        other.flights?.add(users)
-        flights =
-            other.flights
-            ?? (users.isEmpty
-                ? nil
-                : RequestFlights(
-                    credential: nil, cookies: other.performer.stations.response.cookies, service: other.service, wipes: other.wipes,
-                    users: users))
+        family = other.family
+        family.add(users)
+        flights = other.flights ?? (users.isEmpty ? nil : family)
         prefetching = nil
     }
 

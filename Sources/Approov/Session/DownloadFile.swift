@@ -50,6 +50,12 @@ struct DownloadFile: ~Copyable {
         isKept = true
     }
 
+    /// Removes the file of an earlier download; does nothing if it is not a file that ``init()`` made.
+    static func remove(_ url: URL) {
+        guard var file = try? DownloadFile(resuming: url, size: 0) else { return }
+        file.discard()
+    }
+
     deinit {
         close(descriptor)
         if !isKept { unlink(url.path(percentEncoded: false)) }

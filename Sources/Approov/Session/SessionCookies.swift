@@ -35,11 +35,14 @@ struct SessionCookies: Sendable {
         }
     }
 
+    /// Whether the storage is the one that all sessions share.
+    var isShared: Bool { storage === HTTPCookieStorage.shared }
+
     /// Removes cookies.
     ///
     /// - Parameter hosts: The hosts that must get none of the cookies from now on; nil for all cookies of a storage that is the session's own.
     func clear(_ hosts: [HostPattern]?) {
-        guard hosts != nil || storage !== HTTPCookieStorage.shared else { return }
+        guard hosts != nil || !isShared else { return }
         for cookie in storage.cookies ?? [] where hosts.map({ Self.reaches($0, cookie) }) ?? true { storage.deleteCookie(cookie) }
     }
 

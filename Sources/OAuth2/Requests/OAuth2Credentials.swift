@@ -66,7 +66,10 @@ public final class OAuth2Credentials: CredentialSource {
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
         try await changes.change {
-            state.withLock { $0.forget() }
+            let noticed = state.withLock { $0.beginChange() }
+            defer { state.withLock { $0.endChange() } }
+            // It must not wipe the requests of this user afterwards.
+            await noticed?.value
             try await store.store(token, for: key)
             state.withLock { $0.logIn(token) }
         }
@@ -80,7 +83,9 @@ public final class OAuth2Credentials: CredentialSource {
     nonisolated(nonsending) public func logOut() async throws {
         let token = try await changes.change {
             let token = try? await store.token(for: key)
-            state.withLock { $0.forget() }
+            let noticed = state.withLock { $0.beginChange() }
+            defer { state.withLock { $0.endChange() } }
+            await noticed?.value
             try await store.remove(for: key)
             return token
         }
@@ -96,12 +101,23 @@ public final class OAuth2Credentials: CredentialSource {
     public func token() async throws -> BearerToken {
         let before = state.withLock { $0.changes }
         let stored = try await store.token(for: key)
-        if let stored, authorization.level == .user, state.withLock({ $0.isAnother(stored, readAfter: before) }) {
-            await changes.change {}
-        }
+        if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
         if let stored, !stored.isExpired(at: endpoints.clock.date) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         return try await renewed(stored, refused: nil)
+    }
+
+    /// Wipes the sessions if another process has logged the token's user in, or waits until another request has done so.
+    private func noteUser(of token: BearerToken, readAfter before: Int) async {
+        let change = state.withLock { state in
+            state.change(to: token, readAfter: before) { number in
+                // Not a child task: the change belongs to all requests that wait for it.
+                Task { [self] in
+                    await changes.change { self.state.withLock { $0.publish(number) } }
+                }
+            }
+        }
+        await change?.value
     }
 
     /// Returns the credential for a request.

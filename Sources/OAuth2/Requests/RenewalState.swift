@@ -18,6 +18,13 @@ struct RenewalState {
         let token: BearerToken
     }
 
+    /// A user whom another process logged in, while the sessions are wiped.
+    private struct Noticed {
+        let number: Int
+        let login: String
+        let task: Task<Void, Never>
+    }
+
     /// The renewals under way, by log-in; the empty text stands for no token yet.
     private(set) var flights: [String: Flight] = [:]
     var unsaved: Unsaved?
@@ -26,6 +33,24 @@ struct RenewalState {
     private var login: String?
     /// The number of changes of the user that were noticed so far.
     private(set) var changes = 0
+    /// The number of log-ins and log-outs of this process under way.
+    private var ownChanges = 0
+    private var noticed: Noticed?
+
+    /// Begins a log-in or log-out of this process, and forgets what belongs to the user before.
+    ///
+    /// Renewals under way find their token replaced.
+    /// - Returns: The change to another process's user that is under way; this one must wait for it.
+    mutating func beginChange() -> Task<Void, Never>? {
+        ownChanges += 1
+        changes += 1
+        unsaved = nil
+        defer { noticed = nil }
+        return noticed?.task
+    }
+
+    /// Ends a log-in or log-out of this process, also one that failed.
+    mutating func endChange() { ownChanges -= 1 }
 
     /// Notes that a user has logged in.
     mutating func logIn(_ token: BearerToken) {
@@ -33,18 +58,37 @@ struct RenewalState {
         login = token.loginID
     }
 
-    /// Notes a token of the store, and returns whether it is another user's, who was not logged in here.
+    /// Notes a token of the store, and returns the change of the user if it is another user's, who was not logged in here.
+    ///
+    /// The request that asks for the token must wait for the change, also if another request has begun it: it may carry cookies of the user
+    /// before until the change has wiped it.
     ///
     /// - Parameters:
     ///   - token: The token.
     ///   - changes: ``changes`` before the token was read: a token that was read before a change says nothing.
-    /// - Returns: Whether it is another user's.
-    mutating func isAnother(_ token: BearerToken, readAfter changes: Int) -> Bool {
-        guard changes == self.changes, login != token.loginID else { return false }
-        defer { login = token.loginID }
-        guard login != nil else { return false }
-        self.changes += 1
-        return true
+    ///   - begin: Begins the change, which wipes the sessions and then calls ``publish(_:)`` with the number.
+    /// - Returns: The change; nil if there is none, or it is this process's own: all requests that were begun before its end are wiped.
+    mutating func change(
+        to token: BearerToken, readAfter changes: Int, begin: (_ number: Int) -> Task<Void, Never>
+    ) -> Task<Void, Never>? {
+        guard ownChanges == 0, changes == self.changes, login != token.loginID else { return nil }
+        guard login != nil else {
+            login = token.loginID
+            return nil
+        }
+        if let noticed, noticed.login == token.loginID { return noticed.task }
+        lastNumber += 1
+        let task = begin(lastNumber)
+        noticed = Noticed(number: lastNumber, login: token.loginID, task: task)
+        return task
+    }
+
+    /// Makes the user of a change the one who is logged in here, unless another change came after it.
+    mutating func publish(_ number: Int) {
+        guard let noticed, noticed.number == number else { return }
+        changes += 1
+        login = noticed.login
+        self.noticed = nil
     }
 
     /// Returns the renewal under way for a log-in, or begins one.
@@ -60,13 +104,5 @@ struct RenewalState {
     /// Notes the end of a renewal.
     mutating func landed(_ number: Int, for login: String) {
         if flights[login]?.number == number { flights[login] = nil }
-    }
-
-    /// Forgets what belongs to a user who logged out.
-    ///
-    /// Renewals under way find their token replaced.
-    mutating func forget() {
-        changes += 1
-        unsaved = nil
     }
 }

@@ -139,4 +139,111 @@ import Testing
             }
         }
     }
+
+    /// Tells of changes of a user, and adds nothing.
+    private struct Telling: RequestInterceptor {
+        let userScope: UserScope?
+        func adapt(_ request: URLRequest) async throws -> URLRequest { request }
+    }
+
+    /// A session with cookies and bound tokens for two hosts, of which one gets the source's credential.
+    private func filled(
+        _ world: World, adding more: [any RequestInterceptor] = []
+    ) async throws -> (session: ApproovSession, domains: () -> Set<String>) {
+        let wrapping = URLSessionConfiguration.ephemeral
+        let storage = try #require(wrapping.httpCookieStorage)
+        let session = try world.configured(wrapping: wrapping) { $0.interceptors = [try interceptor(world)] + more }
+        for host in ["api.test", "other.test"] {
+            storage.setCookie(try #require(HTTPCookie(properties: [.name: "user", .value: "alice", .domain: host, .path: "/"])))
+            _ = await world.service.fetchToken(for: try #require(URL(string: "https://\(host)/")), binding: "Bearer alice")
+        }
+        #expect(world.service.cachedTokenCount == 2)
+        return (session, { Set((storage.cookies ?? []).map(\.domain)) })
+    }
+
+    @Test("A wipe by the app forgets all cookies and bound tokens, although an interceptor's user has only some of the hosts")
+    func explicit() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let (session, domains) = try await filled(world)
+        await session.wipe()
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+    }
+
+    @Test("A change forgets the cookies and tokens of that user's hosts alone; a user for whom no host is named has all of them")
+    func scopes() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let everywhere = UserChanges()
+        let (session, domains) = try await filled(world, adding: [Telling(userScope: UserScope(everywhere, hosts: []))])
+        try await source.logIn("bob")
+        #expect(domains() == ["other.test"])
+        #expect(world.service.cachedTokenCount == 1)
+        await everywhere.change {}
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+        withExtendedLifetime(session) {}
+    }
+
+    @Test("A user who is told of twice, once without hosts, has all hosts")
+    func twice() async throws {
+        let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
+        let (session, domains) = try await filled(world, adding: [Telling(userScope: UserScope(source.changes, hosts: []))])
+        try await source.logIn("bob")
+        #expect(domains().isEmpty)
+        #expect(world.service.cachedTokenCount == 0)
+        withExtendedLifetime(session) {}
+    }
+
+    @Test("A wipe of a session that tracks nothing cancels the requests of one that was made from it, and they leave no cookie")
+    func wipedBase() async throws {
+        let world = try World()
+        let (asked, gate) = (Gate(), Gate())
+        world.api.value = { request in
+            asked.open()
+            await Task.detached { try? await gate.wait() }.value
+            return TransportResponse(status: 200, headerFields: [.setCookie: "user=alice; Path=/"], url: request.url)
+        }
+        let wrapping = URLSessionConfiguration.ephemeral
+        let storage = try #require(wrapping.httpCookieStorage)
+        let base = try world.configured(wrapping: wrapping) { _ in }
+        let session = try base.adding(interceptors: [interceptor(world)])
+        #expect(base.flights == nil)
+        let old = Task { try await get(session) }
+        try await asked.wait()
+        await base.wipe()
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await old.value }
+        #expect((storage.cookies ?? []).isEmpty)
+    }
+
+    @Test("A request for the rest of a download that is begun while the user changes removes the file of its token, and no other file")
+    func rest() async throws {
+        let world = try World()
+        let session = try world.configured { $0.interceptors = [try interceptor(world)] }
+        let url = try #require(URL(string: "https://api.test/"))
+        func token(_ file: URL, offset: Int) -> ResumeToken {
+            ResumeToken(url: url, etag: "\"v1\"", offset: offset, total: 12, file: file, origin: "https://api.test:443")
+        }
+        func download(_ token: ResumeToken) async {
+            await #expect(throws: CancellationError.self) { try await session.download(for: URLRequest(url: url), resuming: token) }
+        }
+        var files: [URL] = []
+        for _ in 0..<2 {
+            var file = try DownloadFile()
+            try file.write(Array("alice's".utf8))
+            files.append(file.keep())
+        }
+        let foreign = FileManager.default.temporaryDirectory.appending(path: "not-a-download-\(UInt64.random(in: 0 ... .max))")
+        try Data("alice's".utf8).write(to: foreign)
+        defer { for file in files + [foreign] { try? FileManager.default.removeItem(at: file) } }
+        try await source.logIn("bob") {
+            await download(token(files[0], offset: 7))
+            // The token does not fit its file.
+            await download(token(files[1], offset: 8))
+            await download(token(foreign, offset: 7))
+        }
+        #expect(files.allSatisfy { !FileManager.default.fileExists(atPath: $0.path()) })
+        #expect(FileManager.default.fileExists(atPath: foreign.path()))
+        #expect(world.apiRequests.isEmpty)
+    }
 }

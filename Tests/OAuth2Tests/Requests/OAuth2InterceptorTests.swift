@@ -217,4 +217,84 @@ import Testing
         #expect(try await waiting.get() == 200)
         #expect(waiting.seen.last == "Bearer bob2")
     }
+
+    /// Does something when a session is wiped.
+    private final class OnWipe: WipeObserver {
+        let count = Shared(0)
+        let work: @Sendable () -> Void
+        init(_ work: @escaping @Sendable () -> Void = {}) { self.work = work }
+        func wipe(_ session: UUID, hosts: [HostPattern]?) {
+            count.change { $0 += 1 }
+            work()
+        }
+    }
+
+    @Test("While the sessions are wiped for a user whom another process logged in, no request gets that user's token")
+    func otherProcessCrowd() async throws {
+        let waiting = try Waiting()
+        try await waiting.logIn("alice")
+        let credentials = waiting.credentials
+        // What a second request does that was begun before, at the moment when the sessions are not wiped yet.
+        let second = Shared<Task<Void, Never>?>(nil)
+        let (isDone, wasDone) = (Shared(false), Shared<Bool?>(nil))
+        let observer = OnWipe {
+            guard second.value == nil else { return }
+            second.value = Task.immediate {
+                _ = try? await credentials.token()
+                isDone.value = true
+            }
+            wasDone.value = isDone.value
+        }
+        waiting.session.wipes.add(observer)
+        try await waiting.store.store(Samples.token("bob", at: waiting.clock.date), for: credentials.key)
+        await #expect(throws: CancellationError.self) { try await waiting.get() }
+        #expect(wasDone.value == false)
+        await second.value?.value
+        // The second one has waited for the same change.
+        #expect(observer.count.value == 1)
+        #expect(try await waiting.get() == 200)
+        #expect(waiting.seen == ["Bearer bob"])
+    }
+
+    @Test("A token that is read during a log-in is no change by another process, so the new user's requests are not wiped")
+    func readDuringLogIn() async throws {
+        /// Lets a test read the token as soon as it is stored.
+        final class Store: TokenStore {
+            let base = MemoryTokenStore()
+            let afterStore = Shared<(@Sendable () async throws -> Void)?>(nil)
+            func token(for key: TokenKey) async throws -> BearerToken? { try await base.token(for: key) }
+            func store(_ token: BearerToken, for key: TokenKey) async throws {
+                try await base.store(token, for: key)
+                try await afterStore.value?()
+            }
+            func remove(for key: TokenKey) async throws { try await base.remove(for: key) }
+            func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+                try await base.replace(expected, with: token, for: key)
+            }
+            func withExclusiveAccess<Value: Sendable>(
+                for key: TokenKey, _ body: @Sendable () async throws -> Value
+            ) async throws -> Value { try await base.withExclusiveAccess(for: key, body) }
+        }
+        let (store, clock) = (Store(), ManualClock(date: Date()))
+        let transport = InProcessTransport(status: 200)
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(clock: clock, over: transport), store: store)
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        try await credentials.logIn(Samples.token("alice", at: clock.date))
+        let observer = OnWipe()
+        session.wipes.add(observer)
+        let read = Shared<String?>(nil)
+        store.afterStore.value = { read.value = try await credentials.token().accessToken }
+        try await credentials.logIn(Samples.token("bob", at: clock.date))
+        #expect(read.value == "bob")
+        #expect(observer.count.value == 1)
+        // A log-in that fails does not hide a change by another process.
+        struct Failed: Error {}
+        store.afterStore.value = { throw Failed() }
+        await #expect(throws: Failed.self) { try await credentials.logIn(Samples.token("carol", at: clock.date)) }
+        #expect(observer.count.value == 2)
+        #expect(try await credentials.token().accessToken == "carol")
+        #expect(observer.count.value == 3)
+    }
 }
