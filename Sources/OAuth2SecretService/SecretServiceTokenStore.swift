@@ -9,6 +9,9 @@ public import Foundation
 ///
 /// A locked keyring makes the service ask the user for its password. Each call to the service ends after a timeout, or when its task is
 /// cancelled, and has its own thread to wait on. A read takes a few milliseconds, and the calls of a store come one after the other.
+///
+/// A call that was sent cannot be taken back: a service that hung may still execute it after its timeout, and store an older token over one
+/// that another process has stored meanwhile. With rotating refresh tokens, the user then logs in again.
 public final class SecretServiceTokenStore: TokenStore {
     private let name: String
     private let locks: TokenLocks
