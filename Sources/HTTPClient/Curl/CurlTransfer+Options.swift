@@ -26,7 +26,7 @@ extension CurlTransfer {
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
         // One buffer for all lines: a field takes an allocation less.
         var line: [UInt8] = []
-        line.reserveCapacity(1_024)
+        if !request.headerFields.isEmpty { line.reserveCapacity(1_024) }
         for field in request.headerFields {
             switch field.name.canonicalName {
             case "content-length": continue
