@@ -32,7 +32,7 @@ struct AttestationVerifier: Sendable {
 
     /// Makes a challenge that any client may use.
     func challenge() -> Challenge {
-        mint(store.snapshot).make(now: now, lifetime: ChallengeMint.freshLifetime)
+        store.snapshot.challenges.make(now: now, lifetime: ChallengeMint.freshLifetime)
     }
 
     /// Judges evidence.
@@ -58,8 +58,8 @@ struct AttestationVerifier: Sendable {
         }
         let customClaims = try customClaims(bytes, hash: evidence.customClaimsHash, snapshot)
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
-        let thumbprint = Base64URL.decode(PublicJWK(verified.installationKey).thumbprint) ?? []
-        try await redeem(evidence, from: thumbprint, with: mint(snapshot), logger)
+        let thumbprint = Base64URL.decode(verified.key.thumbprint) ?? []
+        try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
         await notice(evidence.configVersion, logger)
 
         let appraiser = EvidenceAppraiser(
@@ -89,7 +89,7 @@ struct AttestationVerifier: Sendable {
             token: token, expiresIn: Int(lifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
             traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion),
-            challenge: mint(snapshot).make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint),
+            challenge: snapshot.challenges.make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint),
             secureStrings: secrets.strings, messageSigningKey: secrets.signingKey, customToken: secrets.customToken)
     }
 
@@ -114,16 +114,12 @@ struct AttestationVerifier: Sendable {
             claims.ip = address
             claims.did = deviceID.base64
             claims.mskid = snapshot.messageSigningKeys.inUse(at: issuedAt)?.id
-            claims.ipk = Base64.encode(verified.installationKey.derRepresentation)
+            claims.ipk = Base64.encode(verified.key.subjectPublicKeyInfo)
         }
         return claims
     }
 
     var now: Int64 { Int64(time.date.timeIntervalSince1970) }
-
-    private func mint(_ snapshot: StoreSnapshot) -> ChallengeMint {
-        ChallengeMint(key: snapshot.challengeKey, account: snapshot.account)
-    }
 
     private func verify(_ jws: [UInt8]) throws -> VerifiedEvidence {
         do {

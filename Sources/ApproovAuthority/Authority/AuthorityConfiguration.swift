@@ -106,6 +106,8 @@ extension AuthorityConfiguration.Limits {
             headerBytes: headerBytes, headerFields: headerFields, connections: connections, idleTimeout: idleTimeout,
             requestTimeout: requestTimeout, drain: drain)
         limits.connectionsPerClient = connectionsPerClient
+        // The database has its own threads.
+        limits.handlesOnEventLoop = true
         return limits
     }
 }

@@ -52,10 +52,9 @@ public struct ARC: Hashable, Sendable {
     static func decode(_ text: String, key: SymmetricKey) throws -> ARC {
         let refusal = AuthorityError(
             .malformedARC, "this is not an attestation response code of this account; copy all 26 characters of the arc claim")
-        guard let sealed = Base32.decode(text), sealed.count == size else { throw refusal }
-        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: size))
-        let block = try [UInt8](AES._CBC.decrypt(sealed, using: key, iv: iv, noPadding: true))
-        guard block.count == size, block[0] == version else { throw refusal }
+        guard var block = Base32.decode(text), block.count == size else { throw refusal }
+        try AES.inversePermute(&block, key: key)
+        guard block[0] == version else { throw refusal }
         let bits = UInt16(block[1]) << 8 | UInt16(block[2])
         guard bits & ~knownBits == 0 else { throw refusal }
         let seconds = block[7...10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -77,8 +76,8 @@ public struct ARC: Hashable, Sendable {
         // Without random bytes an app that asks twice within a second, once in a state that is known to fail, could tell its verdict from
         // equal codes.
         block += SystemRandom.bytes(Self.size - block.count)
-        // Each code is a single, different block, so CBC with a zero IV is the plain block cipher, which is all that is needed.
-        let iv = try AES._CBC.IV(ivBytes: [UInt8](repeating: 0, count: Self.size))
-        return try Base32.encode(AES._CBC.encrypt(block, using: key, iv: iv, noPadding: true))
+        // Each code is a single, different block, so the plain block cipher is all that is needed.
+        try AES.permute(&block, key: key)
+        return Base32.encode(block)
     }
 }

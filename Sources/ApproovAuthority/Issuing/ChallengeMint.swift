@@ -27,7 +27,15 @@ struct ChallengeMint: Sendable {
     private static let bodySize = 24
 
     let key: SymmetricKey
-    let account: String
+    private let account: [UInt8]
+    /// The HMAC with the key, to be copied.
+    private let hmac: HMAC<SHA256>
+
+    init(key: SymmetricKey, account: String) {
+        self.key = key
+        self.account = Array(account.utf8)
+        hmac = HMAC<SHA256>(key: key)
+    }
 
     /// Makes a challenge.
     /// - Parameters:
@@ -38,7 +46,7 @@ struct ChallengeMint: Sendable {
     func make(now: Int64, lifetime: Int64, for thumbprint: [UInt8]? = nil) -> Challenge {
         let expiry = UInt64(clamping: now + lifetime)
         let body = SystemRandom.bytes(Self.nonceSize) + (0..<8).map { UInt8(truncatingIfNeeded: expiry >> (56 - 8 * $0)) }
-        let value = Base64URL.encode(body + Array(HMAC<SHA256>.authenticationCode(for: authenticated(body, thumbprint), using: key)))
+        let value = Base64URL.encode(body + authenticationCode(body, thumbprint).withUnsafeBytes { Array($0) })
         return Challenge(value: value, expiresIn: Int(lifetime))
     }
 
@@ -51,8 +59,8 @@ struct ChallengeMint: Sendable {
         guard let bytes = Base64URL.decode(text), bytes.count == Self.bodySize + SHA256.byteCount else { return nil }
         let body = Array(bytes[..<Self.bodySize])
         func isMade(for thumbprint: [UInt8]?) -> Bool {
-            HMAC<SHA256>.isValidAuthenticationCode(
-                bytes[Self.bodySize...], authenticating: authenticated(body, thumbprint), using: key)
+            // Compares in constant time.
+            authenticationCode(body, thumbprint) == bytes[Self.bodySize...]
         }
         let isBound = thumbprint.count == SHA256.byteCount && isMade(for: thumbprint)
         guard isBound || isMade(for: nil) else { return nil }
@@ -60,8 +68,10 @@ struct ChallengeMint: Sendable {
         return Genuine(nonce: Array(body[..<Self.nonceSize]), expiresAt: Int64(clamping: expiry), isBound: isBound)
     }
 
-    private func authenticated(_ body: [UInt8], _ thumbprint: [UInt8]?) -> [UInt8] {
+    private func authenticationCode(_ body: [UInt8], _ thumbprint: [UInt8]?) -> HMAC<SHA256>.MAC {
+        var hmac = hmac
         // For one account, the inputs of the two kinds differ in length, so no challenge can be of both kinds.
-        (thumbprint == nil ? Self.label : Self.boundLabel) + body + (thumbprint ?? []) + Array(account.utf8)
+        hmac.update(data: (thumbprint == nil ? Self.label : Self.boundLabel) + body + (thumbprint ?? []) + account)
+        return hmac.finalize()
     }
 }

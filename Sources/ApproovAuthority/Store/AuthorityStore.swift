@@ -121,7 +121,7 @@ public final class AuthorityStore: Sendable {
     /// - Returns: Whether `key` was still the account's key, so that it was replaced.
     /// - Throws: The errors of `change`.
     func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
-        guard snapshot.challengeKey == key else { return false }
+        guard snapshot.challenges.key == key else { return false }
         let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))
         return try await change { database in
             try database.execute(

@@ -14,7 +14,7 @@ final class StoreSnapshot: Sendable {
     let epoch: Int64
     let secrets: AccountSecrets
     let configurationKey: P256.Signing.PrivateKey
-    let challengeKey: SymmetricKey
+    let challenges: ChallengeMint
     let arcKey: SymmetricKey
     let reportsReasons: Bool
     let claimPolicy: ClaimPolicy
@@ -53,7 +53,7 @@ final class StoreSnapshot: Sendable {
         reportsReasons = account["rejectionReasons"]
         claimPolicy = ClaimPolicy(account)
         acceptsDevelopmentKey = account["acceptsDevelopmentKey"]
-        challengeKey = SymmetricKey(data: account["challengeKey"] as Data)
+        challenges = ChallengeMint(key: SymmetricKey(data: account["challengeKey"] as Data), account: account["name"])
         arcKey = SymmetricKey(data: account["arcKey"] as Data)
         do {
             secrets = try AccountSecrets(account)

@@ -60,23 +60,37 @@ extension JSONValue {
 
     private static func write(_ text: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                output.append(UInt8(ascii: "\\"))
-                output.append(byte)
-            case 0x0a: output.append(contentsOf: "\\n".utf8)
-            case 0x0d: output.append(contentsOf: "\\r".utf8)
-            case 0x09: output.append(contentsOf: "\\t".utf8)
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                output.append(contentsOf: "\\u00".utf8)
-                output.append(digits[Int(byte >> 4)])
-                output.append(digits[Int(byte & 15)])
-            default: output.append(byte)
+        var text = text
+        text.withUTF8 { bytes in
+            // The bytes between two that must be escaped are appended at once.
+            var start = 0
+            for index in bytes.indices where mustBeEscaped(bytes[index]) {
+                output.append(contentsOf: bytes[start..<index])
+                writeEscaped(bytes[index], to: &output)
+                start = index + 1
             }
+            output.append(contentsOf: bytes[start...])
         }
         output.append(UInt8(ascii: "\""))
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func writeEscaped(_ byte: UInt8, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x0a: output.append(UInt8(ascii: "n"))
+        case 0x0d: output.append(UInt8(ascii: "r"))
+        case 0x09: output.append(UInt8(ascii: "t"))
+        case 0..<0x20:
+            let digits = Array("0123456789abcdef".utf8)
+            output.append(contentsOf: "u00".utf8)
+            output.append(digits[Int(byte >> 4)])
+            output.append(digits[Int(byte & 15)])
+        default: output.append(byte)
+        }
     }
 }
 

@@ -5,7 +5,8 @@ public import Synchronization
 /// Public for the modules of this package alone (SPI): the compiler makes versions for their types, ten times as fast as the generic one,
 /// only of public inlinable code.
 @_spi(Internals) public final class LastValue<Key: Equatable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline struct Entry {
+    /// A class, so that a look-up copies one reference under the lock.
+    @usableFromInline final class Entry: Sendable {
         @usableFromInline let key: Key
         @usableFromInline let value: Value
 

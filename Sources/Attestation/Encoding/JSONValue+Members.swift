@@ -138,8 +138,10 @@ extension JSONValue {
 }
 
 /// Makes an object from the members that are not nil.
-func jsonObject(_ members: [String: JSONValue?]) -> JSONValue {
-    .object(members.compactMapValues { $0 })
+func jsonObject(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+    var object = [String: JSONValue](minimumCapacity: members.count)
+    for (name, value) in members { object[name] = value }
+    return .object(object)
 }
 
 extension JSONValue {

@@ -8,7 +8,11 @@ public struct DeviceID: Hashable, Sendable, CustomStringConvertible {
 
     /// Computes the device ID of the installation with this public key.
     public init(installationKey: P256.Signing.PublicKey) {
-        bytes = Array(SHA256.hash(data: installationKey.derRepresentation).prefix(16))
+        self.init(subjectPublicKeyInfo: Array(installationKey.derRepresentation))
+    }
+
+    init(subjectPublicKeyInfo: [UInt8]) {
+        bytes = SHA256.hash(data: subjectPublicKeyInfo).withUnsafeBytes { Array($0.prefix(16)) }
     }
 
     /// Reads the padded base64 of 16 bytes.

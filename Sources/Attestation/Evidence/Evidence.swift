@@ -230,8 +230,10 @@ public struct Evidence: Sendable, Hashable {
 public struct VerifiedEvidence: Sendable {
     /// The evidence that was signed.
     public let evidence: Evidence
+    /// The key that signed it, with its thumbprint.
+    package let key: PublicJWK
     /// The key that signed it.
-    public let installationKey: P256.Signing.PublicKey
+    public var installationKey: P256.Signing.PublicKey { key.key }
 
     /// The installation's device ID.
     public var deviceID: DeviceID { evidence.deviceID }
@@ -259,7 +261,6 @@ public struct VerifiedEvidence: Sendable {
         guard let parts = CompactJWS(compactJWS) else {
             throw AttestationError(.malformedEvidence, "evidence must be a compact JWS, three segments of canonical base64url")
         }
-        let key: PublicJWK
         do {
             key = try Self.key(inHeader: parts.header)
         } catch {
@@ -274,10 +275,9 @@ public struct VerifiedEvidence: Sendable {
         } catch {
             throw AttestationError(.malformedEvidence, "the payload is not evidence", cause: error)
         }
-        guard evidence.deviceID == DeviceID(installationKey: key.key) else {
+        guard evidence.deviceID == DeviceID(subjectPublicKeyInfo: key.subjectPublicKeyInfo) else {
             throw AttestationError(.malformedEvidence, "is not the device ID of the key in the header", member: "deviceID")
         }
-        installationKey = key.key
     }
 
     private static func key(inHeader bytes: [UInt8]) throws(AttestationError) -> PublicJWK {

@@ -637,7 +637,7 @@ import Testing
     @Test("A challenge of an older release, which is not bound to a key, is accepted only in its last 60 seconds")
     func olderChallenge() async throws {
         let account = try await AuthorityBench()
-        let mint = ChallengeMint(key: account.store.snapshot.challengeKey, account: account.store.account)
+        let mint = account.store.snapshot.challenges
         let challenge = mint.make(now: account.store.now, lifetime: 360).value
         account.clock.advance(by: .seconds(299))
         #expect(await problem { _ = try await account.attest(account.evidence(challenge: challenge)) } == .challengeUnknown)

@@ -20,6 +20,13 @@ import Testing
         }
     }
 
+    @Test("An ARC is one AES-128 block, and those of earlier releases can still be read")
+    func format() throws {
+        // By `openssl enc -aes-128-ecb -nopad`.
+        let read = try ARC.decode("HNFAOWTIIZ6GXKM6EEQO7YRIB4", key: key)
+        #expect(read == ARC(reasons: [.root], deviceID: device, issuedAt: Date(timeIntervalSince1970: 1_750_000_000)))
+    }
+
     @Test("Without the key, a passed and a failed ARC look unrelated and do not contain the device ID")
     func opaque() throws {
         let date = Date(timeIntervalSince1970: 1_750_000_000)

@@ -18,6 +18,31 @@ import Testing
         #expect(try PublicJWK(json: jwk.json) == jwk)
     }
 
+    @Test("A key that was read has the same thumbprint, JSON and SubjectPublicKeyInfo as the key that swift-crypto makes")
+    func readsExactly() throws {
+        let key = P256.Signing.PrivateKey().publicKey
+        let read = try PublicJWK(json: PublicJWK(key).json)
+        #expect(read.thumbprint == PublicJWK(key).thumbprint && read.json == PublicJWK(key).json)
+        #expect(read.subjectPublicKeyInfo == [UInt8](key.derRepresentation))
+        #expect(PublicJWK(key).subjectPublicKeyInfo == [UInt8](key.derRepresentation))
+    }
+
+    @Test("A coordinate is read only in its one form: below the prime of the curve")
+    func coordinateBelowPrime() throws {
+        // The point with x = 0; the prime itself would be another form of that coordinate.
+        let y: [UInt8] = [
+            0x66, 0x48, 0x5c, 0x78, 0x0e, 0x2f, 0x83, 0xd7, 0x24, 0x33, 0xbd, 0x5d, 0x84, 0xa0, 0x6b, 0xb6, 0x54, 0x1c, 0x2a, 0xf3, 0x1d,
+            0xae, 0x87, 0x17, 0x28, 0xbf, 0x85, 0x6a, 0x17, 0x4f, 0x93, 0xf4,
+        ]
+        let prime: [UInt8] =
+            [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 12) + [UInt8](repeating: 0xff, count: 12)
+        func jwk(x: [UInt8]) -> JSONValue {
+            .object(["kty": "EC", "crv": "P-256", "x": .string(Base64URL.encode(x)), "y": .string(Base64URL.encode(y))])
+        }
+        #expect(try PublicJWK(json: jwk(x: [UInt8](repeating: 0, count: 32))).key.rawRepresentation.count == 64)
+        #expect(code { try PublicJWK(json: jwk(x: prime)) } == .malformedKey)
+    }
+
     @Test("A generated key survives a JSON round trip")
     func roundTrip() throws {
         let key = P256.Signing.PrivateKey().publicKey
