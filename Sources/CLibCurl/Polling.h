@@ -4,6 +4,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // epoll and eventfd, which Swift's Glibc module leaves out. struct epoll_event is packed, so Swift reads it through these functions.
 
@@ -36,3 +38,13 @@ static inline int clibcurl_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_N
 
 /// Names the calling thread, with up to 15 characters.
 static inline void clibcurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+/// The number of processors on which the calling thread may run; 1 when the system does not say.
+static inline int clibcurl_processors(void) {
+    unsigned long mask[128] = {0};
+    // The C library's functions for sets of processors need _GNU_SOURCE.
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    int count = 0;
+    for (long index = 0; index < bytes / (long)sizeof mask[0]; index++) count += __builtin_popcountl(mask[index]);
+    return count > 0 ? count : 1;
+}

@@ -1,4 +1,3 @@
-internal import Foundation
 package import HTTPTypes
 
 extension HTTPFields {
@@ -8,6 +7,11 @@ extension HTTPFields {
     package var mediaType: String {
         let values = self[values: .contentType]
         guard values.count == 1 else { return "" }
-        return values[0].prefix { $0 != ";" }.trimmingCharacters(in: CharacterSet(charactersIn: " \t")).lowercased()
+        var type = values[0].utf8.prefix { $0 != UInt8(ascii: ";") }
+        while let first = type.first, isBlank(first) { type.removeFirst() }
+        while let last = type.last, isBlank(last) { type.removeLast() }
+        return Substring(type).lowercased()
     }
 }
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -8,15 +8,26 @@ final class CurlExchange: Sendable {
         var isDecoded = false
     }
 
-    private typealias State = CurlExchangeState<CheckedContinuation<RawHead, any Error>, CheckedContinuation<[UInt8]?, any Error>>
+    private typealias State = CurlExchangeState<
+        RawHead, CheckedContinuation<RawHead, any Error>, CheckedContinuation<[UInt8]?, any Error>
+    >
 
     private let state = Mutex(State())
+    private let arrival = Atomic<UInt64>(0)
 
     // MARK: The requesting task
 
-    /// Registers the continuation that waits for the head; call it before the transfer starts.
-    func expectHead(_ waiter: CheckedContinuation<RawHead, any Error>) {
-        state.withLock { $0.expectHead(waiter) }
+    /// When the head, or the failure that came instead of it, was handed over, in the driver's nanoseconds; 0 before.
+    var headArrival: UInt64 { arrival.load(ordering: .relaxed) }
+
+    /// Waits for the head.
+    ///
+    /// - Throws: The transfer's failure.
+    func head() async throws -> RawHead {
+        if let result = state.withLock({ $0.takeHead() }) { return try result.get() }
+        return try await withCheckedThrowingContinuation { waiter in
+            if let result = state.withLock({ $0.takeHead(or: waiter) }) { waiter.resume(with: result) }
+        }
     }
 
     /// The next part of the body; nil at its end.
@@ -55,8 +66,13 @@ final class CurlExchange: Sendable {
     /// Hands the head to the requesting task.
     ///
     /// Later calls do nothing.
-    func deliver(_ head: RawHead) {
-        let waiter = state.withLock { $0.takeHeadWaiter() }
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - now: The driver's nanoseconds.
+    func deliver(_ head: RawHead, now: UInt64) {
+        let waiter = state.withLock { $0.deliver(.success(head)) }
+        noteArrival(now)
         waiter?.resume(returning: head)
     }
 
@@ -80,15 +96,20 @@ final class CurlExchange: Sendable {
     /// Ends the exchange; the first end counts.
     ///
     /// The end is set before the head is handed over, so that a small response is complete when its reader wakes.
-    func finish(_ result: Result<Void, any Error>, head: RawHead? = nil, trailers: [UInt8] = []) {
-        let (headWaiter, bodyWaiter) = state.withLock { $0.finish(result, trailers: trailers) }
-        bodyWaiter?.resume(with: result.map { nil })
-        switch (result, head) {
-        case (.success, .some(let head)): headWaiter?.resume(returning: head)
-        case (.success, nil):
-            headWaiter?.resume(
-                throwing: TransportError(.connectionLost, "the connection ended before the response's header section was complete"))
-        case (.failure(let error), _): headWaiter?.resume(throwing: error)
+    func finish(_ result: Result<Void, any Error>, head: RawHead? = nil, trailers: [UInt8] = [], now: UInt64) {
+        let headResult: Result<RawHead, any Error> = result.flatMap {
+            head.map { .success($0) }
+                ?? .failure(
+                    TransportError(.connectionLost, "the connection ended before the response's header section was complete"))
         }
+        let (headWaiter, bodyWaiter) = state.withLock { $0.finish(result, head: headResult, trailers: trailers) }
+        noteArrival(now)
+        bodyWaiter?.resume(with: result.map { nil })
+        headWaiter?.resume(with: headResult)
+    }
+
+    private func noteArrival(_ now: UInt64) {
+        // 0 means that nothing has come.
+        if headArrival == 0 { arrival.store(max(now, 1), ordering: .relaxed) }
     }
 }

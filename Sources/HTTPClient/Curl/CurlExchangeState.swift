@@ -3,7 +3,7 @@ import DequeModule
 /// The state machine of what the requesting task and the driver share; a value without locks or tasks.
 ///
 /// Its methods change the state and return what the caller must do outside the lock.
-struct CurlExchangeState<HeadWaiter: Sendable, BodyWaiter: Sendable>: Sendable {
+struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Sendable>: Sendable {
     /// How a transfer ends.
     typealias End = Result<Void, any Error>
 
@@ -28,7 +28,15 @@ struct CurlExchangeState<HeadWaiter: Sendable, BodyWaiter: Sendable>: Sendable {
     /// Receiving pauses when this many bytes wait to be read, and continues when half of them have been read.
     static var highWater: Int { 512 * 1024 }
 
-    private var headWaiter: HeadWaiter?
+    /// Where the head, or the failure that came instead of it, is.
+    private enum HeadState: Sendable {
+        case expected
+        case awaited(by: HeadWaiter)
+        case arrived(Result<Head, any Error>)
+        case handedOver
+    }
+
+    private var head = HeadState.expected
     private var bodyWaiter: BodyWaiter?
     private var parts: Deque<[UInt8]> = []
     private var buffered = 0
@@ -39,10 +47,37 @@ struct CurlExchangeState<HeadWaiter: Sendable, BodyWaiter: Sendable>: Sendable {
     /// The trailer section as received; empty before the transfer's end.
     private(set) var trailers: [UInt8] = []
 
-    mutating func expectHead(_ waiter: HeadWaiter) { headWaiter = waiter }
+    /// Takes the head, or the failure that came instead of it; nil when neither has come.
+    mutating func takeHead() -> Result<Head, any Error>? {
+        guard case .arrived(let result) = head else { return nil }
+        head = .handedOver
+        return result
+    }
 
-    /// Takes out the waiter for the head.
-    mutating func takeHeadWaiter() -> HeadWaiter? { headWaiter.take() }
+    /// Takes the head, or lets a task wait for it.
+    ///
+    /// - Parameter waiter: The task; kept when neither has come.
+    /// - Returns: The head or the failure; nil when neither has come.
+    mutating func takeHead(or waiter: HeadWaiter) -> Result<Head, any Error>? {
+        if let result = takeHead() { return result }
+        head = .awaited(by: waiter)
+        return nil
+    }
+
+    /// Hands over the head, or the failure that came instead of it; only the first one counts.
+    ///
+    /// - Returns: The waiter to resume with it; nil when no task waits.
+    mutating func deliver(_ result: Result<Head, any Error>) -> HeadWaiter? {
+        switch head {
+        case .expected:
+            head = .arrived(result)
+            return nil
+        case .awaited(let waiter):
+            head = .handedOver
+            return waiter
+        case .arrived, .handedOver: return nil
+        }
+    }
 
     /// Takes the next part of the body.
     mutating func read() -> Read {
@@ -80,15 +115,16 @@ struct CurlExchangeState<HeadWaiter: Sendable, BodyWaiter: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - result: How the transfer ended.
+    ///   - head: The head, or the failure that comes instead of it, for a task that has not received it.
     ///   - trailers: The trailer section as received.
     /// - Returns: The waiters to resume.
-    mutating func finish(_ result: End, trailers: [UInt8]) -> (head: HeadWaiter?, body: BodyWaiter?) {
+    mutating func finish(_ result: End, head: Result<Head, any Error>, trailers: [UInt8]) -> (head: HeadWaiter?, body: BodyWaiter?) {
         if end == nil { (end, self.trailers) = (result, trailers) }
         // After a failure the unread parts are dropped: the reader learns of the failure first.
         if case .failure = result {
             parts.removeAll()
             buffered = 0
         }
-        return (headWaiter.take(), bodyWaiter.take())
+        return (deliver(head), bodyWaiter.take())
     }
 }

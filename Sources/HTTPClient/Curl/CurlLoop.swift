@@ -29,6 +29,10 @@ final class CurlLoop {
     private var isStopping = false
     private var nextSweep: UInt64 = .max
     private var http1OnlyOrigins = HTTP1OnlyOrigins()
+    /// The waits for a server, while one request is under way.
+    private var serverSpin: AdaptiveSpin
+    /// The waits for a caller's next request, while none is under way.
+    private var callerSpin: AdaptiveSpin
 
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
@@ -37,11 +41,13 @@ final class CurlLoop {
     /// How long an idle pool keeps its connections while its policy still exists, in nanoseconds.
     private static let idlePoolLimit: UInt64 = 120_000_000_000
 
-    init(epoll: Int32, mailbox: CurlMailbox, configuration: CurlTransportConfiguration) {
+    init(epoll: Int32, mailbox: CurlMailbox, configuration: CurlTransportConfiguration, spinLimit: UInt64) {
         self.epoll = epoll
         self.mailbox = mailbox
         self.configuration = configuration
         now = Self.clock()
+        serverSpin = AdaptiveSpin(limit: spinLimit)
+        callerSpin = serverSpin
         _ = clibcurl_epoll_control(
             epoll, Int32(clibcurl_epoll_add), mailbox.wakeDescriptor, UInt32(clibcurl_epoll_in), UInt64(Self.mailboxNumber) << 32)
     }
@@ -63,9 +69,7 @@ final class CurlLoop {
             reap()
             sweep()
             for pool in pools.values { pool.registerChanges() }
-            let timeout = mailbox.mayFallAsleep() ? millisecondsToSleep() : 0
-            let count = epoll_wait(epoll, events, Int32(capacity), timeout)
-            now = Self.clock()
+            let count = wait(for: events, capacity)
             for index in 0..<max(count, 0) {
                 handle(clibcurl_epoll_event_tag(events, index), clibcurl_epoll_event_mask(events, index))
             }
@@ -75,6 +79,33 @@ final class CurlLoop {
         // Now, while the loop exists, because libcurl reports each socket that it closes to the loop's pools.
         currentPools = [:]
         pools = [:]
+    }
+
+    /// Waits for events of sockets, for messages and for timers.
+    private func wait(for events: UnsafeMutablePointer<epoll_event>, _ capacity: Int) -> Int32 {
+        // From two requests on, those that are posted during a sleep leave together, which saves more than a spin would.
+        guard active.count <= 1, active.first?.isAnswerAwaited ?? true else { return sleep(until: events, capacity) }
+        let start = Self.clock()
+        let count = spin(until: events, capacity, since: start) ?? sleep(until: events, capacity)
+        if active.isEmpty { callerSpin.note(now - start) } else { serverSpin.note(now - start) }
+        return count
+    }
+
+    private func sleep(until events: UnsafeMutablePointer<epoll_event>, _ capacity: Int) -> Int32 {
+        defer { now = Self.clock() }
+        return epoll_wait(epoll, events, Int32(capacity), mailbox.mayFallAsleep() ? millisecondsToSleep() : 0)
+    }
+
+    /// Looks for events and messages again and again, if they will probably come at once; nil when none came.
+    private func spin(until events: UnsafeMutablePointer<epoll_event>, _ capacity: Int, since start: UInt64) -> Int32? {
+        let spin = active.isEmpty ? callerSpin : serverSpin
+        guard spin.isWorthwhile, millisecondsToSleep() != 0 else { return nil }
+        defer { now = Self.clock() }
+        repeat {
+            let count = epoll_wait(epoll, events, Int32(capacity), 0)
+            if count != 0 || mailbox.hasMessages { return count }
+        } while Self.clock() - start < spin.limit
+        return nil
     }
 
     // MARK: Messages
@@ -131,17 +162,17 @@ final class CurlLoop {
         // libcurl delivers what waited. When a callback refuses it, libcurl returns an error but continues as if it had been taken, so the
         // transfer must end here. CURLE_BAD_FUNCTION_ARGUMENT comes between two connections, when there is nothing to unpause.
         let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
-        guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return remove(transfer).finish(code) }
+        guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return abandon(transfer).finish(code) }
     }
 
     private func cancel(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0 else { return }
-        remove(transfer).fail(CancellationError())
+        abandon(transfer).fail(CancellationError())
     }
 
     private func cancel(_ group: TransferGroup) {
         guard let error = group.error else { return }
-        for transfer in active.filter({ $0.options.group === group }) { remove(transfer).fail(error) }
+        for transfer in active.filter({ $0.options.group === group }) { abandon(transfer).fail(error) }
     }
 
     private func suspend(_ transfer: CurlTransfer) {
@@ -294,7 +325,10 @@ final class CurlLoop {
         } else if code == CURLE_OK, !http1OnlyOrigins.isEmpty, !transfer.easy.isHTTP1Only {
             http1OnlyOrigins.noteResponse(from: transfer.url.origin)
         }
-        if code == CURLE_OK, transfer.wasReset, transfer.connection?.countReset(now: now) == true { pools[transfer.poolNumber]?.retire() }
+        // A refusal of ours and a timeout end only the stream; other failures end the connection.
+        let isRefused = transfer.failure != nil || code == CURLE_OPERATION_TIMEDOUT
+        let wasReset = code == CURLE_OK ? transfer.wasReset : isRefused && transfer.isOnHTTP2Connection
+        if wasReset { countReset(of: transfer) }
         transfer.isDoubtful = code == CURLE_OK && transfer.connection?.hasServerGivenUp == true && transfer.isEmptyOverHTTP2
         guard transfer.canRestart(after: code), let pool = pools[transfer.poolNumber] else {
             return remove(transfer).finish(code)
@@ -323,14 +357,14 @@ final class CurlLoop {
             // itself.
             if transfer.isPaused { transfer.lastActivity = now }
             if let since = transfer.suspendedAt, now - since >= transfer.suspensionLimit {
-                remove(transfer).fail(
+                abandon(transfer).fail(
                     TransportError(
                         .idleTimeout,
                         "the transfer was suspended for too long, so its connection was closed; resume it earlier, or start it again"))
                 continue
             }
             if now - transfer.lastActivity >= transfer.idleLimit {
-                remove(transfer).fail(
+                abandon(transfer).fail(
                     TransportError(
                         .idleTimeout,
                         "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
@@ -365,6 +399,16 @@ final class CurlLoop {
         return transfer
     }
 
+    /// Takes a transfer that has not ended out of libcurl, which resets its stream.
+    private func abandon(_ transfer: CurlTransfer) -> CurlTransfer {
+        if transfer.isOnHTTP2Connection { countReset(of: transfer) }
+        return remove(transfer)
+    }
+
+    private func countReset(of transfer: CurlTransfer) {
+        if transfer.connection?.countReset(now: now) == true { pools[transfer.poolNumber]?.retire() }
+    }
+
     private func pool(of transfer: CurlTransfer) throws(TransportError) -> CurlPool {
         if let pool = currentPools[transfer.policy.generation] {
             guard now >= pool.retirement else { return pool }
@@ -385,7 +429,8 @@ final class CurlLoop {
         pools[pool.number] = nil
     }
 
-    private static func clock() -> UInt64 {
+    /// The system's monotonic clock, in nanoseconds.
+    static func clock() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

@@ -22,6 +22,7 @@ final class CurlMailbox: Sendable {
 
     let wakeDescriptor: Int32
     private let state = Mutex(State())
+    private let posted = Atomic(false)
 
     init() throws(TransportError) {
         wakeDescriptor = clibcurl_eventfd()
@@ -41,6 +42,7 @@ final class CurlMailbox: Sendable {
             guard !state.isStopped else { return (false, false) }
             if case .stop = message { state.isStopped = true }
             state.messages.append(message)
+            posted.store(true, ordering: .relaxed)
             defer { state.isAsleep = false }
             return (true, state.isAsleep)
         }
@@ -56,10 +58,14 @@ final class CurlMailbox: Sendable {
 
     // MARK: The driver's side
 
+    /// Whether a message waits, for a driver that looks again and again.
+    var hasMessages: Bool { posted.load(ordering: .relaxed) }
+
     /// Moves all messages so far into `messages`, which must be empty.
     func take(into messages: inout [Message]) {
         state.withLock { state in
             swap(&state.messages, &messages)
+            posted.store(false, ordering: .relaxed)
             state.isAsleep = false
         }
     }

@@ -116,11 +116,13 @@ final class CurlPool {
         if let restsUntil, restsUntil <= loop.now { wakeSockets() }
         guard !changed.isEmpty else { return }
         for socket in changed {
-            guard let entry = watched[socket], entry.effective != entry.registered else { continue }
+            guard var entry = watched[socket], entry.effective != entry.registered else { continue }
             let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
             let operation = entry.registered == 0 ? clibcurl_epoll_add : clibcurl_epoll_modify
             guard clibcurl_epoll_control(epoll, Int32(operation), socket, entry.effective, tag) == 0 else { continue }
-            watched[socket]?.registered = entry.effective
+            entry.registered = entry.effective
+            // Not changed in place, which would allocate three times.
+            watched[socket] = entry
         }
         changed.removeAll(keepingCapacity: true)
     }

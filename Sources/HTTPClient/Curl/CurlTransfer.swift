@@ -39,6 +39,8 @@ final class CurlTransfer: @unchecked Sendable {
     var failure: (any Error)?
     /// Whether the request was handed to a connection; a second time would be a resend.
     var wasSent = false
+    /// Whether that connection speaks HTTP/2.
+    private(set) var isOnHTTP2Connection = false
     /// The local port of that connection.
     private(set) var localPort: Int32 = 0
     private(set) var head = CurlExchange.RawHead()
@@ -163,7 +165,8 @@ final class CurlTransfer: @unchecked Sendable {
         }
         wasSent = true
         self.localPort = localPort
-        if connection != nil, easy.isOnHTTP2Connection { loop?.goAwayWatch.add(self) }
+        isOnHTTP2Connection = connection != nil && easy.isOnHTTP2Connection
+        if isOnHTTP2Connection { loop?.goAwayWatch.add(self) }
         return true
     }
 
@@ -243,6 +246,11 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: The driver
 
+    /// Whether a request without much content was sent, and nothing of its response has come yet.
+    ///
+    /// While content moves, waits are short, and spins would only take processor time.
+    var isAnswerAwaited: Bool { wasSent && !isHeadComplete && (!upload.hasContent || upload.isSmall) }
+
     /// Whether to send the request again.
     ///
     /// Over HTTP/1.1, if HTTP/2 broke down before the response's head was complete, or may have lost the content before the head was handed
@@ -259,6 +267,7 @@ final class CurlTransfer: @unchecked Sendable {
         isDoubtful = false
         isHeadComplete = false
         isRefused = false
+        isOnHTTP2Connection = false
         easy.forgetRefusal()
         head = CurlExchange.RawHead()
         headerBytes = 0
@@ -268,7 +277,7 @@ final class CurlTransfer: @unchecked Sendable {
     func deliverHead() {
         guard isHeadComplete else { return }
         isHeadDelivered = true
-        exchange.deliver(head)
+        exchange.deliver(head, now: lastActivity)
     }
 
     /// Ends the exchange with libcurl's result.
@@ -277,7 +286,7 @@ final class CurlTransfer: @unchecked Sendable {
             if let flaw = missingEnd { return fail(flaw) }
             hasEndedWell = !wasRestarted && !isRefused
             reportTimings()
-            exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers)
+            exchange.finish(.success(()), head: isHeadComplete ? head : nil, trailers: trailers, now: lastActivity)
             upload.end()
             options.control?.detach(self)
             return
@@ -293,7 +302,7 @@ final class CurlTransfer: @unchecked Sendable {
             failure.isSafeToRepeat = !wasSent || isIdempotent
             error = failure
         }
-        exchange.finish(.failure(error))
+        exchange.finish(.failure(error), now: lastActivity)
         upload.end()
         options.control?.detach(self)
     }

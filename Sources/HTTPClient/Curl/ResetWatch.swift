@@ -1,7 +1,7 @@
 /// Counts the streams that libcurl resets on one HTTP/2 connection, so that the connection is replaced before its server gives it up.
 ///
-/// libcurl 7.88 resets the stream of every response that has no content, or no Content-Length, although the server has ended the stream
-/// (http2_handle_stream_close in lib/http2.c). Servers limit resets (CVE-2023-44487): SwiftNIO ends a connection with 200 in 30 seconds,
+/// A cancelled request resets its stream. libcurl 7.88 also resets that of every response that has no content, or no Content-Length,
+/// although the server has ended the stream (http2_handle_stream_close in lib/http2.c). Servers limit resets (CVE-2023-44487): SwiftNIO ends a connection with 200 in 30 seconds,
 /// and with it the requests on it. A connection is replaced after 50 in 30 seconds: with 49 before them, and 100 requests still on their
 /// way (SwiftNIO's limit), fewer than 200 have been reset.
 ///

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPClient
 
 @Suite struct CurlExchangeStateTests {
-    private typealias State = CurlExchangeState<String, String>
+    private typealias State = CurlExchangeState<String, String, String>
     private struct Reset: Error {}
 
     private func append(_ bytes: [UInt8], to state: inout State) -> State.Arrival {
@@ -23,12 +23,30 @@ import Testing
         }
     }
 
-    @Test("The state hands out the waiter for the head only once")
-    func head() {
+    @Test("A head goes to the waiter once")
+    func waitingForHead() throws {
         var state = State()
-        state.expectHead("head")
-        #expect(state.takeHeadWaiter() == "head")
-        #expect(state.takeHeadWaiter() == nil)
+        #expect(state.takeHead(or: "waiter") == nil)
+        #expect(state.deliver(.success("head")) == "waiter")
+        #expect(state.deliver(.success("other")) == nil)
+        #expect(state.takeHead() == nil)
+    }
+
+    @Test("A head that comes first is kept until it is taken, and only the first one counts")
+    func earlyHead() throws {
+        var state = State()
+        #expect(state.takeHead() == nil)
+        #expect(state.deliver(.success("head")) == nil)
+        #expect(state.finish(.failure(Reset()), head: .failure(Reset()), trailers: []).head == nil)
+        #expect(try state.takeHead(or: "waiter")?.get() == "head")
+        #expect(state.takeHead() == nil)
+    }
+
+    @Test("A failure comes instead of the head")
+    func failureBeforeHead() throws {
+        var state = State()
+        _ = state.finish(.failure(Reset()), head: .failure(Reset()), trailers: [])
+        #expect(throws: Reset.self) { try state.takeHead()?.get() }
     }
 
     @Test("Parts are read in order")
@@ -82,11 +100,11 @@ import Testing
     @Test("The end comes after the parts, and only the first end counts")
     func end() throws {
         var state = State()
-        state.expectHead("head")
+        _ = state.takeHead(or: "head")
         _ = append([1], to: &state)
-        let waiters = state.finish(.success(()), trailers: [7])
+        let waiters = state.finish(.success(()), head: .success("head"), trailers: [7])
         #expect(waiters.head == "head" && waiters.body == nil)
-        _ = state.finish(.success(()), trailers: [8])
+        _ = state.finish(.success(()), head: .success("head"), trailers: [8])
         #expect(state.trailers == [7])
         #expect(part(state.read())?.bytes == [1])
         #expect(end(state.read()) == "success")
@@ -96,19 +114,19 @@ import Testing
     func failureWhileWaiting() {
         var state = State()
         _ = state.read(or: "reader")
-        #expect(state.finish(.failure(Reset()), trailers: []).body == "reader")
+        #expect(state.finish(.failure(Reset()), head: .failure(Reset()), trailers: []).body == "reader")
     }
 
     @Test("A failure drops the unread parts")
     func failure() {
         var state = State()
         _ = append([1], to: &state)
-        _ = state.finish(.failure(Reset()), trailers: [])
+        _ = state.finish(.failure(Reset()), head: .failure(Reset()), trailers: [])
         #expect(end(state.read()) == "failure")
     }
 }
 
-extension CurlExchangeState<String, String>.Arrival {
+extension CurlExchangeState<String, String, String>.Arrival {
     /// The reader that wants the part, or the case's name.
     fileprivate var name: String {
         switch self {

@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+
+/// Lets a task wait for the head of its response without giving up its thread, if the response will probably come at once.
+///
+/// Only while one request is under way: with several, the threads have other work, and requests that leave together cost less.
+final class AnswerSpin: Sendable {
+    /// The longest spin, in nanoseconds.
+    private let limit: UInt64
+    private let spin: Mutex<AdaptiveSpin>
+
+    init(limit: UInt64) {
+        self.limit = limit
+        spin = Mutex(AdaptiveSpin(limit: limit))
+    }
+
+    /// Whether the next response will probably come at once.
+    var isWorthwhile: Bool { spin.withLock(\.isWorthwhile) }
+
+    /// Waits until the head of a response has come, or for the longest spin.
+    func wait(for exchange: CurlExchange, since start: UInt64) {
+        while exchange.headArrival == 0, CurlLoop.clock() - start < limit { sched_yield() }
+    }
+
+    /// Notes when the head of a response came; both in the driver's nanoseconds.
+    func note(start: UInt64, head: UInt64) {
+        spin.withLock { $0.note(head > start ? head - start : 0) }
+    }
+}

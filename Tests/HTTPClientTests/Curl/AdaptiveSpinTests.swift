@@ -1,0 +1,38 @@
+import Testing
+
+@testable import HTTPClient
+
+@Suite struct AdaptiveSpinTests {
+    /// A decision after some waits, in nanoseconds, with a limit of 100.
+    private func isWorthwhile(after waits: [UInt64], limit: UInt64 = 100) -> Bool {
+        var spin = AdaptiveSpin(limit: limit)
+        for wait in waits { spin.note(wait) }
+        return spin.isWorthwhile
+    }
+
+    @Test("It begins after about twenty short waits")
+    func begin() {
+        #expect(!isWorthwhile(after: []))
+        #expect(!isWorthwhile(after: Array(repeating: 30, count: 10)))
+        #expect(isWorthwhile(after: Array(repeating: 30, count: 20)))
+    }
+
+    @Test("One long wait ends it, and twenty short ones begin it again")
+    func end() {
+        let short = Array(repeating: UInt64(30), count: 100)
+        #expect(!isWorthwhile(after: short + [1_000_000_000]))
+        #expect(isWorthwhile(after: short + [1_000_000_000] + short.prefix(20)))
+    }
+
+    @Test("It never begins while waits are longer than it may last, or when every fifth one is long")
+    func longWaits() {
+        #expect(!isWorthwhile(after: Array(repeating: 110, count: 1_000)))
+        let mixed = (1...1_000).map { $0.isMultiple(of: 5) ? UInt64(1_000_000) : 30 }
+        #expect((996...1_000).allSatisfy { !isWorthwhile(after: Array(mixed.prefix($0))) })
+    }
+
+    @Test("With limit 0 it never begins")
+    func off() {
+        #expect(!isWorthwhile(after: Array(repeating: 0, count: 1_000), limit: 0))
+    }
+}

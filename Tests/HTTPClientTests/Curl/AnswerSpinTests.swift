@@ -1,0 +1,119 @@
+import ApproovTesting
+import CertificatePinning
+import Foundation
+import TestTags
+import Testing
+
+@testable import HTTPClient
+
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AnswerSpinTests {
+    /// A site whose transport waits for a minute before it sleeps, after as many requests as it takes to begin with that.
+    private func spinningSite(
+        handler: @escaping @Sendable (TestRequest) async throws -> TestResponse = { _ in TestResponse(text: "hello") }
+    ) async throws -> Site {
+        let minute: UInt64 = 60_000_000_000
+        let plain = try await Site.start(handler: handler)
+        plain.transport.shutdown()
+        let transport = try CurlTransport(
+            configuration: .init(), library: .linked, spinLimits: SpinLimits(driver: minute, caller: minute))
+        let site = Site(root: plain.root, leaf: plain.leaf, server: plain.server, transport: transport)
+        let policy = try site.policy()
+        for _ in 0..<30 { #expect(try await site.get(policy: policy).1 == "hello") }
+        return site
+    }
+
+    @Test("Responses, failures and cancellations end a spin")
+    func ends() async throws {
+        let (never, isOver) = AsyncStream<Void>.makeStream()
+        let site = try await spinningSite { request in
+            if request.path == "/never" { for await _ in never {} }
+            return TestResponse(text: "hello")
+        }
+        let policy = try site.policy()
+        #expect(try await site.get(policy: policy).1 == "hello")
+
+        let cancelled = Task { try await site.get("/never", policy: policy) }
+        #expect(await eventually { site.server.counters.requests == 32 })
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+
+        let failed = Task { await transportError { try await site.get("/never", policy: policy) } }
+        #expect(await eventually { site.server.counters.requests == 33 })
+        site.transport.shutdown()
+        #expect(await failed.value?.code == .shutDown)
+        isOver.finish()
+        await site.stop()
+    }
+
+    @Test("A request that begins during a spin is answered, and so is the first one")
+    func second() async throws {
+        let (gate, isOpen) = AsyncStream<Void>.makeStream()
+        let site = try await spinningSite { request in
+            if request.path == "/first" { for await _ in gate {} }
+            return TestResponse(text: "hello")
+        }
+        let policy = try site.policy()
+        async let first = site.get("/first", policy: policy).1
+        #expect(await eventually { site.server.counters.requests == 31 })
+        #expect(try await site.get(policy: policy).1 == "hello")
+        isOpen.finish()
+        #expect(try await first == "hello")
+        await site.stop()
+    }
+}
+
+@Suite(.tags(.sockets, .processes), .timeLimit(.minutes(5))) struct IdleDriverTests {
+    // In its own process, where there is one such thread.
+    @Test("An idle driver neither spins nor wakes more than once a second")
+    func idle() async throws {
+        await #expect(processExitsWith: .success) {
+            let site = try await Site.start()
+            let policy = try site.policy()
+            for _ in 0..<200 { _ = try await site.get(policy: policy) }
+            let thread = try #require(try DriverThread.ofThisProcess())
+            // Whatever the last request left to do is done after this second.
+            try await Task.sleep(for: .seconds(1))
+            let (start, before) = (ContinuousClock.now, try thread.usage())
+            try await Task.sleep(for: .seconds(3))
+            let after = try thread.usage()
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            #expect(Double(after.wakes - before.wakes) <= seconds + 1)
+            #expect(after.nanoseconds - before.nanoseconds < 300_000_000)
+        }
+    }
+
+    @Test("A process that may use one processor does not spin")
+    func oneProcessor() async throws {
+        await #expect(processExitsWith: .success) {
+            let taskset = Process()
+            taskset.executableURL = URL(filePath: "/usr/bin/taskset")
+            taskset.arguments = ["--all-tasks", "--cpu-list", "--pid", "0", "\(ProcessInfo.processInfo.processIdentifier)"]
+            taskset.standardOutput = FileHandle.nullDevice
+            try taskset.run()
+            taskset.waitUntilExit()
+            try #require(taskset.terminationStatus == 0)
+            #expect(SpinLimits.standard.driver == 0 && SpinLimits.standard.caller == 0)
+        }
+    }
+}
+
+/// The thread of the only transport in this process.
+private struct DriverThread {
+    let folder: String
+
+    static func ofThisProcess() throws -> DriverThread? {
+        let tasks = "/proc/self/task"
+        let threads = try FileManager.default.contentsOfDirectory(atPath: tasks).filter {
+            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "approov-curl\n"
+        }
+        return threads.count == 1 ? DriverThread(folder: "\(tasks)/\(threads[0])") : nil
+    }
+
+    /// How often it went to sleep so far, and how long it ran.
+    func usage() throws -> (wakes: Int, nanoseconds: Int) {
+        let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") })
+        let times = try String(contentsOfFile: folder + "/schedstat", encoding: .utf8).split(separator: " ")
+        return (try #require(Int(line.split(separator: "\t")[1])), try #require(Int(times[0])))
+    }
+}
