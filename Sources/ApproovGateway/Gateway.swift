@@ -90,6 +90,7 @@ public struct Gateway: Service, CustomStringConvertible {
             requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + Self.grace, drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
+        listenerLimits.handlesOnEventLoop = true
         let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         // Wait for the next second: no date in the second of the start is accepted, so a client with a correct clock would be refused.
         try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)

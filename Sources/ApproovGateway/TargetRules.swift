@@ -120,6 +120,7 @@ enum ForwardedFields {
         "host", "content-length", "expect", "te", "trailer", "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
         "http2-settings", "transfer-encoding", "connection", "upgrade", "keep-alive", "proxy-connection",
     ]
+    private static let droppedToClient = dropped.subtracting(["content-length"])
 
     /// The fields that an origin receives; no field is added.
     ///
@@ -147,9 +148,7 @@ enum ForwardedFields {
     }
 
     /// The header fields that a client receives.
-    static func toClient(_ fields: HTTPFields) -> HTTPFields {
-        removed(dropped.subtracting(["content-length"]), from: fields)
-    }
+    static func toClient(_ fields: HTTPFields) -> HTTPFields { removed(droppedToClient, from: fields) }
 
     /// The trailer fields that a client receives.
     static func trailers(_ fields: HTTPFields) -> HTTPFields { removed(dropped, from: fields) }

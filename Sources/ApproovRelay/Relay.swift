@@ -77,6 +77,7 @@ public struct Relay: Service, CustomStringConvertible {
             requestTimeout: limits.requestTimeout + .seconds(5), drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
+        listenerLimits.handlesOnEventLoop = true
         let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         do {
             try await listener.run(router: routes.router(), logger: logger) { port in

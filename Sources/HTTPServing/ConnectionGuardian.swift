@@ -75,6 +75,9 @@ package struct ConnectionGuardian: Sendable {
         }
     }
 
+    /// Whether requests are handled on their connections' event loops.
+    var handlesOnEventLoop: Bool { limits.handlesOnEventLoop }
+
     /// Whether a peer must speak the PROXY protocol.
     func isTrustedProxy(_ peer: SocketAddress?) -> Bool { proxies.contains { $0.contains(peer) } }
 

@@ -22,13 +22,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private let table: ConnectionTable
+    /// Whether what is written within one turn of the event loop is sent together.
+    private let gathersWrites: Bool
+    /// More than this many writes are sent at once, so that one turn does not buffer much.
+    private static let maximumHeldFlushes = 16
+    private var heldFlushes = 0
     private var state: State
     private var isInputClosed = false
     /// The requests that were handed to the application and not answered yet.
     private var requests = 0
 
-    init(table: ConnectionTable, isSecure: Bool) {
+    init(table: ConnectionTable, isSecure: Bool, gathersWrites: Bool = false) {
         self.table = table
+        self.gathersWrites = gathersWrites
         state = isSecure ? .handshake : .silent
     }
 
@@ -78,6 +84,23 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         // Handlers behind this one may have stopped reading.
         if state == .ending { context.read() } else { context.fireChannelReadComplete() }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        heldFlushes += 1
+        guard gathersWrites, heldFlushes <= Self.maximumHeldFlushes else {
+            heldFlushes = 0
+            return context.flush()
+        }
+        guard heldFlushes == 1 else { return }
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        // The tasks that are ready to run now come first: on HTTP/2, they write the answers to other requests of this connection.
+        context.eventLoop.execute {
+            let (handler, context) = bound.value
+            guard handler.heldFlushes > 0 else { return }
+            handler.heldFlushes = 0
+            context.flush()
+        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

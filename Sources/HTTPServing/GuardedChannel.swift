@@ -19,7 +19,8 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
             let operations = channel.pipeline.syncOperations
             let position: ChannelPipeline.SynchronousOperations.Position =
                 isSecure ? .after(try operations.handler(type: NIOSSLServerHandler.self)) : .first
-            try operations.addHandler(ConnectionHandler(table: table, isSecure: isSecure), position: position)
+            try operations.addHandler(
+                ConnectionHandler(table: table, isSecure: isSecure, gathersWrites: listener.handlesOnEventLoop), position: position)
             if isProxied {
                 try operations.addHandler(ProxyProtocolHandler { table.identify(channel, as: $0) }, position: .first)
             }
@@ -29,5 +30,8 @@ struct GuardedChannel<Base: ServerChildChannel>: ServerChildChannel {
         return ready
     }
 
-    func handle(value: AcceptedConnection<Base>, logger: Logger) async { await value.handle(logger: logger) }
+    func handle(value: AcceptedConnection<Base>, logger: Logger) async {
+        let executor = listener.handlesOnEventLoop ? EventLoopExecutor(value.channel.eventLoop) : nil
+        await withTaskExecutorPreference(executor) { await value.handle(logger: logger) }
+    }
 }

@@ -29,6 +29,11 @@ package struct ListenerLimits: Sendable {
     /// gateway, the resets for clients that go away would end the requests of the others. Requests that must not be sent twice are safer on
     /// HTTP/1.1.
     package var offersHTTP2: Bool
+    /// Whether each request is handled on its connection's event loop, which saves waking another thread when the request comes, and the
+    /// event loop again when the answer goes out.
+    ///
+    /// Only for a server that never blocks while it handles a request, because all other connections of the event loop wait meanwhile.
+    package var handlesOnEventLoop = false
     /// How long open requests may continue when the server is asked to stop; with the default of 8 s the whole shutdown ends within ten
     /// seconds.
     package var drain: Duration

@@ -12,6 +12,12 @@ import Testing
         typealias OutboundIn = NIOAny
 
         var closes: [CloseMode] = []
+        var flushes = 0
+
+        func flush(context: ChannelHandlerContext) {
+            flushes += 1
+            context.flush()
+        }
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
             closes.append(mode)
@@ -37,10 +43,11 @@ import Testing
     private let socket = Socket()
     private let events = Events()
 
-    private func open(isSecure: Bool = false) throws {
+    private func open(isSecure: Bool = false, gathersWrites: Bool = false) throws {
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
         table.add(channel, isProxied: false, isSecure: isSecure)
-        try channel.pipeline.syncOperations.addHandlers(socket, ConnectionHandler(table: table, isSecure: isSecure), events)
+        let handler = ConnectionHandler(table: table, isSecure: isSecure, gathersWrites: gathersWrites)
+        try channel.pipeline.syncOperations.addHandlers(socket, handler, events)
     }
 
     private func say(_ text: String = "GET") throws { try channel.writeInbound(ByteBuffer(string: text)) }
@@ -121,6 +128,29 @@ import Testing
         handler.requestEnds()
         advance(.seconds(31))
         #expect(socket.closes.first == .output)
+    }
+
+    @Test(
+        "What is written within one turn of the event loop is sent together, also when the connection ends in that turn",
+        arguments: [
+            false, true,
+        ])
+    func gathered(isEnding: Bool) throws {
+        try open(gathersWrites: true)
+        try say()
+        for text in ["one", "two", "three"] { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+        #expect(socket.flushes == 0)
+        if isEnding { channel.close(promise: nil) }
+        channel.embeddedEventLoop.run()
+        let sent = try (0..<3).map { _ in try channel.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) } }
+        #expect(sent == ["one", "two", "three"])
+        #expect(isEnding ? socket.closes == [.output] : socket.flushes == 1)
+        if isEnding { return }
+        // A turn that writes much sends some of it early.
+        for _ in 0..<20 { channel.writeAndFlush(ByteBuffer(string: "four"), promise: nil) }
+        #expect(socket.flushes == 2)
+        channel.embeddedEventLoop.run()
+        #expect(socket.flushes == 3)
     }
 
     @Test("The sweep stops with the last connection and starts again with the next")

@@ -33,6 +33,14 @@ import Testing
         }
     }
 
+    @Test("Requests are handled on their connections' event loops if the server asks for it, and otherwise not", arguments: [true, false])
+    func eventLoop(isAsked: Bool) async throws {
+        try await BareListener.with({ $0.handlesOnEventLoop = isAsked }) { port in
+            let answer = try await BareListener.answer(to: "GET /loop", port: port)
+            #expect(answer.hasSuffix("\(isAsked)"))
+        }
+    }
+
     @Test("The server closes a connection whose bytes are not HTTP")
     func garbage() async throws {
         try await BareListener.with({ $0.idleTimeout = .seconds(2) }) { port in

@@ -19,6 +19,7 @@ struct BareListener: Service {
         router.get("health") { _, _ in Response.healthy }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
         router.get("address") { _, context in context.remoteAddress?.ipAddress ?? "none" }
+        router.get("loop") { _, context in "\(context.eventLoop.inEventLoop)" }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await HTTPListener(address: address, limits: limits, proxies: proxies).run(router: router, logger: logger) { port in
             if let url = URL(string: address.url(port: port)) { await onReady(url) }
