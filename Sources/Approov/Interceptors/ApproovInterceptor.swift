@@ -75,7 +75,13 @@ public final class ApproovInterceptor: RequestInterceptor {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
         }
         var fields = try HTTPFields(request)
-        if case .notAttested = try await authorizer.authorize(&fields, of: request, to: url, rule: rule) { return request }
+        let outcome =
+            if let outcome = try authorizer.authorizeFromCache(&fields, of: request, to: url, rule: rule) {
+                outcome
+            } else {
+                try await authorizer.authorize(&fields, of: request, to: url, rule: rule)
+            }
+        if case .notAttested = outcome { return request }
         // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
         // dictionary, because setting a single header takes Foundation ten times as long.
         let names = authorizer.names

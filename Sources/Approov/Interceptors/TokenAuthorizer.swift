@@ -23,6 +23,8 @@ final class TokenAuthorizer: Sendable {
     private let isExcluded: (@Sendable (URL) -> Bool)?
     private let excludedURLs: [URLGlob]
     private let sendsWithoutToken: Bool
+    /// Whether a token from the cache needs none of the caller's closures.
+    private let isPlain: Bool
 
     /// Creates an authorizer.
     ///
@@ -55,10 +57,38 @@ final class TokenAuthorizer: Sendable {
         isExcluded = configuration.excluding
         excludedURLs = configuration.excludedURLs
         sendsWithoutToken = configuration.sendsWithoutTokenWhenAuthorityIsDown
+        isPlain = !isLimitedUse && hooks == nil && computedBinding == nil && isExcluded == nil && excludedURLs.isEmpty
     }
 
     /// Returns the configuration's rule for a host; nil if the host is not protected.
     func rule(for host: CanonicalHost) -> ProtectedHost? { service.keeper.current.protectedHost(for: host) }
+
+    /// Sets token and trace ID from the cache, if that needs no wait and none of the caller's closures.
+    ///
+    /// Most requests need nothing more, and a call of an asynchronous function costs more than all of this.
+    ///
+    /// - Parameters:
+    ///   - fields: The header fields of the request so far.
+    ///   - request: The request, for the caller's exemptions.
+    ///   - url: The canonical URL of the request; the token is for its host.
+    ///   - rule: The configuration's rule for that host.
+    ///   - hasLostBinding: Whether a redirect removed the binding header.
+    /// - Returns: What happened to the request; nil, with the fields unchanged, if ``authorize(_:of:to:rule:timeout:hasLostBinding:flight:life:)``
+    ///   must set them.
+    /// - Throws: ``ApproovError`` with code `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once.
+    func authorizeFromCache(
+        _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, rule: ProtectedHost, hasLostBinding: Bool = false
+    ) throws -> TokenOutcome? {
+        guard isPlain else { return nil }
+        guard rule.settings.attested else { return .notAttested }
+        let key = TokenKey(
+            host: url.host, entry: rule, binding: try binding(of: fields, request, hasLostBinding: hasLostBinding))
+        guard let cached = service.cachedToken(for: key), cached.status == .success, !cached.token.isEmpty else {
+            return nil
+        }
+        removeOwn(from: &fields)
+        return attach(cached, key, to: &fields, isOblivious: rule.settings.oblivious)
+    }
 
     /// Sets token and trace ID in the header fields of a request to a protected host.
     ///
@@ -99,8 +129,7 @@ final class TokenAuthorizer: Sendable {
             defer { if let flight, flight.isWiped { service.forgetToken(for: key) } }
             result = try await token(for: key, timeout: timeout(), life)
         }
-        // Remove the caller's own values: only the SDK sets these headers.
-        if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
+        removeOwn(from: &fields)
         let decision =
             if let hooks {
                 try await hooks.decide(result, for: request.carrying(fields))
@@ -108,15 +137,29 @@ final class TokenAuthorizer: Sendable {
                 TokenDecision(forToken: result.status, isLenient: sendsWithoutToken)
             }
         let sendsStatus = try decision.sendsWithout(result)
-        if let status = names.status { fields.append(HTTPField(name: status, value: result.status.wireName(.lower))) }
-        guard let sendsStatus else {
-            append(result, to: &fields, isOblivious: rule.settings.oblivious)
-            return .attached(SentToken(key: key, text: result.token, life: result.life, accountKey: result.accountKey))
-        }
+        guard let sendsStatus else { return attach(result, key, to: &fields, isOblivious: rule.settings.oblivious) }
+        appendStatus(of: result, to: &fields)
         if sendsStatus || tokenHeader.sendsStatusWithoutToken {
             fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.status.wireName(tokenHeader.statusCase)))
         }
         return .withoutToken
+    }
+
+    /// Removes the caller's own values: only the SDK sets these headers.
+    private func removeOwn(from fields: inout HTTPFields) {
+        if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
+    }
+
+    private func appendStatus(of result: TokenFetchResult, to fields: inout HTTPFields) {
+        if let status = names.status { fields.append(HTTPField(name: status, value: result.status.wireName(.lower))) }
+    }
+
+    private func attach(
+        _ result: TokenFetchResult, _ key: TokenKey, to fields: inout HTTPFields, isOblivious: Bool
+    ) -> TokenOutcome {
+        appendStatus(of: result, to: &fields)
+        append(result, to: &fields, isOblivious: isOblivious)
+        return .attached(SentToken(key: key, result: result))
     }
 
     private func append(_ result: TokenFetchResult, to fields: inout HTTPFields, isOblivious: Bool) {

@@ -5,9 +5,14 @@ import HTTPClient
 import HTTPTypes
 
 /// Calls the caller's policy and checks what it returns.
-struct PolicyHooks: Sendable {
+final class PolicyHooks: Sendable {
     let policy: any AttestationPolicy
     let names: TokenHeaderNames
+
+    init(policy: any AttestationPolicy, names: TokenHeaderNames) {
+        self.policy = policy
+        self.names = names
+    }
 
     /// Asks whether a request gets a token.
     ///

@@ -4,8 +4,11 @@ import Attestation
 struct SentToken: Sendable {
     /// The token's key in the cache.
     let key: TokenKey
-    let text: String
-    let life: TokenLife?
+    /// The fetch that brought it.
+    let result: TokenFetchResult
+
+    var text: String { result.token }
+    var life: TokenLife? { result.life }
     /// The account's message-signing key that the token names; nil if the authority sent none with it.
-    let accountKey: MessageSigningKey?
+    var accountKey: MessageSigningKey? { result.accountKey }
 }

@@ -4,124 +4,147 @@ public import Foundation
 import HTTPTypes
 
 /// The result of a token fetch.
+///
+/// All copies share one object, because every request with a cached token copies the result several times.
 public struct TokenFetchResult: Sendable {
+    /// The values of a result.
+    private struct Content: Sendable {
+        var status: TokenFetchStatus
+        var token: String
+        var field: HTTPField?
+        var traceField: HTTPField?
+        let arc: String
+        let rejectionReasons: [String]
+        let traceID: String
+        var isConfigChanged: Bool
+        let error: ApproovError?
+        var host: String?
+        var date: Date?
+        let life: TokenLife?
+        var customToken: String?
+        let isGenuine: Bool
+        var accountKey: MessageSigningKey?
+    }
+
+    /// Holds the values; never changes.
+    private final class Box: Sendable {
+        let content: Content
+
+        init(_ content: Content) {
+            self.content = content
+        }
+    }
+
+    private let box: Box
+
     /// How the fetch ended.
-    public private(set) var status: TokenFetchStatus
+    public var status: TokenFetchStatus { box.content.status }
     /// The token; empty unless the status is `success` or `rejected`.
     ///
     /// Do not log it; log ``loggableToken`` instead.
-    public private(set) var token: String
+    public var token: String { box.content.token }
     /// The token as the value of a header field, whose name does not matter; nil without a token.
     ///
     /// Made once, because HTTPTypes checks each byte of a value.
-    private(set) var field: HTTPField?
+    var field: HTTPField? { box.content.field }
     /// The trace ID as the value of a header field, whose name does not matter; nil without a token.
-    private(set) var traceField: HTTPField?
+    var traceField: HTTPField? { box.content.traceField }
     /// The attestation response code, from which only the account's operator can tell why an attestation failed.
     ///
     /// Empty without a token.
-    public let arc: String
+    public var arc: String { box.content.arc }
     /// Why the attestation failed; empty unless the account's policy tells the app.
-    public let rejectionReasons: [String]
+    public var rejectionReasons: [String] { box.content.rejectionReasons }
     /// Identifies the attestation in the authority's log.
     ///
     /// Empty without a token.
-    public let traceID: String
+    public var traceID: String { box.content.traceID }
     /// Whether this fetch put a new configuration in force.
-    public private(set) var isConfigChanged: Bool
+    public var isConfigChanged: Bool { box.content.isConfigChanged }
     /// What went wrong; nil when there is a token.
-    public let error: ApproovError?
+    public var error: ApproovError? { box.content.error }
     /// The host that the token was asked for; nil when the authority was not asked.
-    public private(set) var host: String?
+    public var host: String? { box.content.host }
     /// When the authority answered, or failed to, by the service's clock; nil when it was not asked.
-    public private(set) var date: Date?
+    public var date: Date? { box.content.date }
     /// When the token's life began and how long it is; nil without a token.
-    let life: TokenLife?
+    var life: TokenLife? { box.content.life }
     /// The custom JWT; nil unless one was asked for and the app is genuine.
-    private(set) var customToken: String?
+    var customToken: String? { box.content.customToken }
     /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
-    let isGenuine: Bool
+    var isGenuine: Bool { box.content.isGenuine }
     /// The account's message-signing key that the token names; nil if the authority sent none.
     ///
     /// It stays in memory.
-    private(set) var accountKey: MessageSigningKey?
+    var accountKey: MessageSigningKey? { box.content.accountKey }
+
+    private init(_ content: Content) {
+        box = Box(content)
+    }
 
     init(
         status: TokenFetchStatus, token: String = "", arc: String = "", rejectionReasons: [String] = [], traceID: String = "",
         isConfigChanged: Bool = false, error: ApproovError? = nil, life: TokenLife? = nil, isGenuine: Bool = false
     ) {
-        self.status = status
-        self.token = token
-        self.arc = arc
-        self.rejectionReasons = rejectionReasons
-        self.traceID = traceID
-        self.isConfigChanged = isConfigChanged
-        self.error = error
-        self.life = life
-        self.isGenuine = isGenuine
+        self.init(
+            Content(
+                status: status, token: token, arc: arc, rejectionReasons: rejectionReasons, traceID: traceID,
+                isConfigChanged: isConfigChanged, error: error, life: life, isGenuine: isGenuine))
     }
 
     init(_ result: AttestationResult, isConfigChanged: Bool, life: TokenLife) {
         let reasons = result.rejectionReasons ?? []
         self.init(
-            status: reasons.isEmpty ? .success : .rejected, token: result.token, arc: result.arc, rejectionReasons: reasons,
-            traceID: result.traceID, isConfigChanged: isConfigChanged, life: life,
-            isGenuine: result.secureStrings != nil)
-        accountKey = result.messageSigningKey
-        customToken = result.customToken
-        field = HTTPField(name: .authorization, value: token)
-        traceField = HTTPField(name: .authorization, value: traceID)
+            Content(
+                status: reasons.isEmpty ? .success : .rejected, token: result.token,
+                field: HTTPField(name: .authorization, value: result.token),
+                traceField: HTTPField(name: .authorization, value: result.traceID), arc: result.arc, rejectionReasons: reasons,
+                traceID: result.traceID, isConfigChanged: isConfigChanged, error: nil, life: life, customToken: result.customToken,
+                isGenuine: result.secureStrings != nil, accountKey: result.messageSigningKey))
     }
 
     init(_ failure: AuthorityFailure) {
         self.init(status: failure.status, error: failure.error)
     }
 
-    /// A copy with `isConfigChanged` cleared, for cache hits.
-    var settled: TokenFetchResult {
-        var copy = self
-        copy.isConfigChanged = false
-        return copy
+    /// Returns a copy with other values.
+    private func changed(_ change: (inout Content) -> Void) -> TokenFetchResult {
+        var content = box.content
+        change(&content)
+        return TokenFetchResult(content)
     }
+
+    /// A copy with `isConfigChanged` cleared, for cache hits.
+    var settled: TokenFetchResult { changed { $0.isConfigChanged = false } }
 
     /// A copy with the status `rejected` instead of `success`, for a caller who learns that the app is not genuine.
-    var rejected: TokenFetchResult {
-        var copy = self
-        if status == .success { copy.status = .rejected }
-        return copy
-    }
+    var rejected: TokenFetchResult { status == .success ? with(.rejected) : self }
 
     /// A copy that ends with another status.
-    func with(_ status: TokenFetchStatus) -> TokenFetchResult {
-        var copy = self
-        copy.status = status
-        return copy
-    }
+    func with(_ status: TokenFetchStatus) -> TokenFetchResult { changed { $0.status = status } }
 
     /// A copy with the custom JWT in place of the token.
     var withCustomToken: TokenFetchResult {
-        var copy = self
-        copy.token = customToken ?? ""
-        copy.field = nil
-        return copy
+        changed { content in
+            content.token = content.customToken ?? ""
+            content.field = nil
+        }
     }
 
     /// A copy without the token and the account's key, to be kept after the token was used or forgotten.
     var withoutToken: TokenFetchResult {
-        var copy = self
-        copy.token = ""
-        copy.field = nil
-        copy.traceField = nil
-        copy.customToken = nil
-        copy.accountKey = nil
-        return copy
+        changed { content in
+            content.token = ""
+            content.field = nil
+            content.traceField = nil
+            content.customToken = nil
+            content.accountKey = nil
+        }
     }
 
     /// A copy that says which host the token was asked for, and when.
     func asked(for host: String, at date: Date) -> TokenFetchResult {
-        var copy = self
-        (copy.host, copy.date) = (host, date)
-        return copy
+        changed { ($0.host, $0.date) = (host, date) }
     }
 
     /// The token's claims as JSON, safe to log.

@@ -13,8 +13,8 @@ struct RequestDraft: Sendable {
     var fields: HTTPFields
     /// The method; valid from the end of station 3 on.
     var method = HTTPRequest.Method.get
-    /// The timeouts and the proxy; valid from the end of station 3 on.
-    var options = TransferOptions()
+    /// The longest time without any progress; valid from the end of station 3 on.
+    var idleTimeout: Duration = .zero
     /// What station 4 did.
     var token = TokenOutcome.notAttested
     /// What takes the place of placeholders when the request is sent; empty without station 5.
@@ -42,13 +42,19 @@ struct RequestDraft: Sendable {
     ///   - hop: The rules for the request's host.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The limits and observers of the transfer.
+    ///   - group: The session's transfers.
+    ///   - proxy: The proxy to use; nil for none.
     ///   - refusesPrivateAddresses: Whether to refuse connections to addresses that are not public.
     /// - Returns: The request.
     /// - Throws: ``ApproovError`` with code `timedOut` when the time is over.
     func transportRequest(
-        under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation, refusesPrivateAddresses: Bool = false
+        under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation, group: TransferGroup,
+        proxy: ProxyConfiguration?, refusesPrivateAddresses: Bool
     ) throws -> TransportRequest {
-        var options = options
+        var options = TransferOptions()
+        options.idleTimeout = idleTimeout
+        options.connectTimeout = min(options.connectTimeout, idleTimeout)
+        options.proxy = proxy
         options.totalTimeout = try deadline.remaining
         options.maximumBodyBytes = observation.bodyLimit
         options.rules = hop.policy
@@ -57,6 +63,7 @@ struct RequestDraft: Sendable {
         options.onUpload = observation.onUpload
         options.onDownload = observation.onDownload
         if let call = observation.call { options.onTimings = call.onTimings }
+        options.group = group
         options.control = observation.control
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }

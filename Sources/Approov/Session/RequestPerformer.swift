@@ -57,20 +57,20 @@ struct RequestPerformer: Sendable {
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             try observation.flight?.check()
-            if case .success(let sent) = outcome { stations.token.noteAnswer(to: sent) }
-            if case .success(let sent) = outcome,
-                let next = try stations.response.next(
-                    after: sent, from: step, redirects: redirects, observation.flight)
-            {
-                sent.ticket?.end()
-                redirects += 1
-                step = next
-                continue
-            }
-            if !isRenewed, case .success(let sent) = outcome, stations.token.isRenewed(after: sent, from: step) {
-                sent.ticket?.end()
-                isRenewed = true
-                continue
+            if case .success(let sent) = outcome {
+                stations.token.noteAnswer(to: sent)
+                if let next = try stations.response.next(after: sent, from: step, redirects: redirects, observation.flight) {
+                    sent.ticket?.end()
+                    redirects += 1
+                    step = next
+                    continue
+                }
+                if !isRenewed, stations.token.isRenewed(after: sent, from: step) {
+                    sent.ticket?.end()
+                    isRenewed = true
+                    continue
+                }
+                if stations.validation.isOff, stations.response.interceptors.isEmpty { return sent }
             }
             if !stations.validation.isOff { outcome = await validated(outcome, first, observation) }
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
@@ -115,11 +115,9 @@ struct RequestPerformer: Sendable {
     private func whole(
         _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
     ) async -> Result<SentRequest, any Error> {
-        guard case .success(var sent) = outcome else { return outcome }
+        guard case .success(let sent) = outcome else { return outcome }
         do {
-            let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
-            sent.response = sent.response.with(ResponseBody(bytes: bytes))
-            return .success(sent)
+            return .success(sent.with(try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)))
         } catch {
             return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
         }

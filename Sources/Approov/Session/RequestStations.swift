@@ -74,9 +74,7 @@ final class RequestStations: Sendable {
         signing = other.signing
         way = other.way
         transport = other.transport
-        var response = other.response
-        response.interceptors += further
-        self.response = response
+        response = other.response.adding(further)
         validation = ValidationStation(other.validation.validators + validators)
         recheck = other.recheck
     }
@@ -130,7 +128,9 @@ final class RequestStations: Sendable {
             observation.call?.inject(into: &draft, of: step, isDirect: !way.isOblivious(under: hop))
 
             // 4 token: bound to the request in its present form.
-            try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+            if try !token.authorizeFromCache(&draft, of: step, under: hop) {
+                try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+            }
             if let probe = observation.probe { probe.noteAuthorized(draft) }
 
             // 5 substitutions: secure strings for the placeholders in headers and query.
@@ -160,23 +160,27 @@ final class RequestStations: Sendable {
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
                 // 8 transport
-                var request = try draft.transportRequest(
-                    under: hop, by: deadline, observation,
+                let request = try draft.transportRequest(
+                    under: hop, by: deadline, observation, group: life.transfers,
+                    proxy: defaults.defaults.proxy(isSecure: draft.url.isSecure),
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
-                request.options.group = life.transfers
                 if let probe = observation.probe { probe.noteSent(request.headerFields) }
                 // Stations 3 to 6 may have waited, and an interceptor may ignore that its task is cancelled.
                 try life.checkGoOn()
                 try observation.flight?.check()
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
-                let received = try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                let received =
+                    if let route {
+                        try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                    } else {
+                        try await transport.transport.send(request)
+                    }
                 observation.call?.didReceive(received)
 
                 // 9 response: RequestPerformer follows redirects, has station 4 renew a rejected token, and asks validators and retriers.
                 return SentRequest(
-                    response: received, adapted: prepared.request, url: draft.request.url ?? URL(filePath: "/"),
-                    askedFor: step.request.url ?? URL(filePath: "/"),
+                    response: received, asked: step.request, adapted: prepared.request, request: draft.request,
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
                     canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {

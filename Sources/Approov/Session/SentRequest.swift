@@ -3,15 +3,17 @@ import FoundationNetworking
 import HTTPClient
 
 /// A request that was sent, with its response.
-struct SentRequest: Sendable {
+///
+/// A class, because it is large and passes through several hands.
+final class SentRequest: Sendable {
     /// The response; validators replace a body that they have read.
-    var response: TransportResponse
+    let response: TransportResponse
+    /// The request of the caller or of a redirect.
+    let asked: URLRequest
     /// The request as the interceptors left it.
     let adapted: URLRequest
-    /// The URL that the request was sent to; interceptors may have changed it within the origin.
-    let url: URL
-    /// The URL as the caller or a redirect spelled it; the caller sees this one.
-    let askedFor: URL
+    /// The request as it was sent, without the fields that stations 4 to 6 added.
+    let request: URLRequest
     /// Whether a redirect must not lead to plain http.
     let demandsTLS: Bool
     /// Whether the request went over a relay.
@@ -23,5 +25,38 @@ struct SentRequest: Sendable {
     /// The secrets that the request carried; a redirect must not repeat them.
     let substitutes: Substitutes
     /// Tells the session's gate when the response has come; nil without a gate, and for a streamed response.
-    var ticket: GateTicket?
+    let ticket: GateTicket?
+
+    init(
+        response: TransportResponse, asked: URLRequest, adapted: URLRequest, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
+        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket? = nil
+    ) {
+        self.response = response
+        self.asked = asked
+        self.adapted = adapted
+        self.request = request
+        self.demandsTLS = demandsTLS
+        self.isOblivious = isOblivious
+        self.token = token
+        self.canBeSentAgain = canBeSentAgain
+        self.substitutes = substitutes
+        self.ticket = ticket
+    }
+
+    /// The URL that the request was sent to; interceptors may have changed it within the origin.
+    var url: URL { request.url ?? URL(filePath: "/") }
+    /// The URL as the caller or a redirect spelled it; the caller sees this one.
+    var askedFor: URL { asked.url ?? URL(filePath: "/") }
+
+    /// Returns the same with a body in memory in place of the response's own.
+    func with(_ bytes: [UInt8]) -> SentRequest { copy(response.with(ResponseBody(bytes: bytes)), ticket) }
+
+    /// Returns the same with the ticket of the session's gate.
+    func with(_ ticket: GateTicket) -> SentRequest { copy(response, ticket) }
+
+    private func copy(_ response: TransportResponse, _ ticket: GateTicket?) -> SentRequest {
+        SentRequest(
+            response: response, asked: asked, adapted: adapted, request: request, demandsTLS: demandsTLS, isOblivious: isOblivious,
+            token: token, canBeSentAgain: canBeSentAgain, substitutes: substitutes, ticket: ticket)
+    }
 }

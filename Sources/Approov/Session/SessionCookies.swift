@@ -18,6 +18,8 @@ struct SessionCookies: Sendable {
 
     /// Returns the value of the Cookie header for a URL; nil when no cookie matches.
     func header(for url: URL) -> String? {
+        // Foundation takes a long time to find the cookies of a host, and most programs have none at all.
+        guard storage.cookies?.isEmpty == false else { return nil }
         let now = Date()
         let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
         guard !cookies.isEmpty else { return nil }
@@ -26,7 +28,6 @@ struct SessionCookies: Sendable {
 
     /// Adds the cookies of a response to the storage.
     func store(from response: TransportResponse, to url: URL) {
-        guard response.headerFields.scan(for: .setCookie) else { return }
         // Parse each line separately: values joined with commas cannot be separated again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)

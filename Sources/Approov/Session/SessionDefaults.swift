@@ -49,20 +49,15 @@ struct SessionDefaults: Sendable {
         httpsProxy = try Self.proxy(proxies, "HTTPS") ?? socks
     }
 
-    /// Returns the limits for one transfer.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - isSecure: Whether the request goes over https.
-    /// - Returns: The limits, without a total timeout.
-    func options(for request: URLRequest, isSecure: Bool) -> TransferOptions {
-        var options = TransferOptions()
+    /// The longest time without any progress for one request.
+    func idleTimeout(for request: URLRequest) -> Duration {
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
-        options.idleTimeout = request.timeoutInterval == 60 ? idleTimeout : Self.duration(request.timeoutInterval)
-        options.connectTimeout = min(options.connectTimeout, options.idleTimeout)
-        options.proxy = isSecure ? httpsProxy : httpProxy
-        return options
+        let seconds = request.timeoutInterval
+        return seconds == 60 ? idleTimeout : Self.duration(seconds)
     }
+
+    /// The proxy for one request; nil for none.
+    func proxy(isSecure: Bool) -> ProxyConfiguration? { isSecure ? httpsProxy : httpProxy }
 
     /// The request's own cache policy; that of the session for a request that leaves it to the protocol.
     func cachePolicy(of request: URLRequest) -> URLRequest.CachePolicy {

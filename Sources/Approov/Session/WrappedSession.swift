@@ -35,7 +35,10 @@ struct WrappedSession: Sendable {
 
     /// Whether the request's scheme is not http or https.
     static func isForeign(_ request: URLRequest) -> Bool {
-        guard let scheme = request.url?.scheme?.lowercased() else { return false }
+        guard let url = request.url else { return false }
+        // The usual spelling needs no parts of the URL, each of which Foundation makes on demand.
+        if url.absoluteString.hasPrefix("https:") { return false }
+        guard let scheme = url.scheme?.lowercased() else { return false }
         return scheme != "http" && scheme != "https"
     }
 

@@ -15,7 +15,8 @@ public struct HostMap<Value: Sendable>: Sendable {
         var anyLabels: Entry?
     }
 
-    private var exact: [Substring: Value] = [:]
+    // Usable from other modules, so that the compiler makes a version of the look-up for each type of values.
+    @usableFromInline var exact: [String: Value] = [:]
     private var below: [Substring: Below] = [:]
     /// One bit for each key length in `below`, modulo 64: it saves the probe for most labels of most hosts.
     private var lengths: UInt64 = 0
@@ -43,7 +44,7 @@ public struct HostMap<Value: Sendable>: Sendable {
         let isFree: Bool
         switch pattern.scope {
         case .exact:
-            isFree = exact.updateValue(value, forKey: base) == nil
+            isFree = exact.updateValue(value, forKey: pattern.base.name) == nil
         case .oneLabelBelow:
             isFree = below[base]?.oneLabel == nil
             below[base, default: Below()].oneLabel = entry
@@ -51,7 +52,7 @@ public struct HostMap<Value: Sendable>: Sendable {
             isFree = below[base]?.anyLabels == nil
             below[base, default: Below()].anyLabels = entry
         case .exactAndBelow:
-            let isExactFree = exact.updateValue(value, forKey: base) == nil
+            let isExactFree = exact.updateValue(value, forKey: pattern.base.name) == nil
             isFree = isExactFree && below[base]?.anyLabels == nil
             below[base, default: Below()].anyLabels = entry
         }
@@ -64,10 +65,12 @@ public struct HostMap<Value: Sendable>: Sendable {
     private static func bit(of name: Substring) -> UInt64 { 1 << UInt64(name.utf8.count % 64) }
 
     /// The value of the most specific pattern for the host.
-    public func value(for host: CanonicalHost) -> Value? {
-        let name = host.name
-        if let value = exact[name[...]] { return value }
+    @inlinable public func value(for host: CanonicalHost) -> Value? { exact[host.name] ?? valueBelow(host) }
+
+    /// The value of the most specific pattern that is not an exact name.
+    @usableFromInline func valueBelow(_ host: CanonicalHost) -> Value? {
         guard !below.isEmpty, host.kind == .name else { return nil }
+        let name = host.name
         var isFirst = true
         var rest = name[...]
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {

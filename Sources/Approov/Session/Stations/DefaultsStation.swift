@@ -27,12 +27,12 @@ struct DefaultsStation: Sendable {
         return RequestDraft(request: request, url: step.url, body: step.body, fields: fields)
     }
 
-    /// Sets what interceptors may still decide: the method, the timeouts and the field Accept.
+    /// Sets what interceptors may still decide: the method, the timeout and the field Accept.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the method is malformed.
     func finish(_ draft: inout RequestDraft) throws {
         draft.method = try draft.request.method
-        draft.options = defaults.options(for: draft.request, isSecure: draft.url.isSecure)
+        draft.idleTimeout = defaults.idleTimeout(for: draft.request)
         // `URLSession` adds the same header.
         if !draft.fields.scan(for: .accept) { draft.fields.append(HTTPField(name: .accept, value: "*/*")) }
     }

@@ -24,8 +24,9 @@ struct GateStation: Sendable {
             if gate.isHolder { return try await send(nil) }
             let ticket = GateTicket(gate)
             do {
-                var sent = try await send(ticket)
-                if isStreamed { ticket.end() } else { sent.ticket = ticket }
+                let sent = try await send(ticket)
+                guard isStreamed else { return sent.with(ticket) }
+                ticket.end()
                 return sent
             } catch is GateTicket.GateClosed {
                 continue

@@ -2,11 +2,13 @@ import ApproovBase
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 
 /// Station 9: stores cookies, follows redirects, and asks the interceptors whether to send a request again.
 ///
-/// ``ValidationStation`` comes before the interceptors decide.
-struct ResponseStation: Sendable {
+/// ``ValidationStation`` comes before the interceptors decide. It is a class, so that no request copies it: its parts are shared by all
+/// threads, and each copy would count references to each of them.
+final class ResponseStation: Sendable {
     /// The maximum number of times that a request is sent again because an interceptor asks for it.
     static let maximumRetries = 8
     /// The longest wait before a retry.
@@ -14,14 +16,34 @@ struct ResponseStation: Sendable {
 
     /// The storage of the wrapped session's cookies; nil if it uses none.
     let cookies: SessionCookies?
-    var interceptors: [any RequestInterceptor]
+    let interceptors: [any RequestInterceptor]
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.
-    var substitutedHeaders: Set<String> = []
+    let substitutedHeaders: Set<String>
     let maximumRedirects: Int
     let time: any TimeSource
-    let heads = ResponseHeads()
+    let heads: ResponseHeads
+
+    init(
+        cookies: SessionCookies?, interceptors: [any RequestInterceptor], names: TokenHeaderNames?, substitutedHeaders: Set<String>,
+        maximumRedirects: Int, time: any TimeSource, heads: ResponseHeads = ResponseHeads()
+    ) {
+        self.cookies = cookies
+        self.interceptors = interceptors
+        self.names = names
+        self.substitutedHeaders = substitutedHeaders
+        self.maximumRedirects = maximumRedirects
+        self.time = time
+        self.heads = heads
+    }
+
+    /// Returns the same station with further interceptors after the others.
+    func adding(_ further: [any RequestInterceptor]) -> ResponseStation {
+        ResponseStation(
+            cookies: cookies, interceptors: interceptors + further, names: names, substitutedHeaders: substitutedHeaders,
+            maximumRedirects: maximumRedirects, time: time, heads: heads)
+    }
 
     /// Stores the cookies of a response, and returns the step that its redirect asks for.
     ///
@@ -34,7 +56,8 @@ struct ResponseStation: Sendable {
     /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed; `CancellationError` when the
     ///   request was wiped, whose cookies are then not stored.
     func next(after sent: SentRequest, from step: RedirectStep, redirects: Int, _ flight: RequestFlight? = nil) throws -> RedirectStep? {
-        if step.request.httpShouldHandleCookies, let cookies {
+        // Most responses have no cookies, and Foundation takes a while to answer the second question.
+        if let cookies, sent.response.headerFields.scan(for: .setCookie), step.request.httpShouldHandleCookies {
             if let flight {
                 try flight.storeCookies { cookies.store(from: sent.response, to: sent.url) }
             } else {

@@ -207,7 +207,7 @@ struct SubstitutionStation: Sendable {
         for keys: [String], _ host: TokenKey, _ service: ApproovService, _ draft: RequestDraft, _ deadline: RequestDeadline
     ) async throws -> SecureStringSource {
         guard case .unknown = service.strings.verdict else { return try await service.secureStrings(for: keys, preferring: host) }
-        let timeout = min(try deadline.remaining, draft.options.idleTimeout)
+        let timeout = min(try deadline.remaining, draft.idleTimeout)
         let source = await service.time.withTimeout(timeout, in: deadline.life) { () -> Result<SecureStringSource, ApproovError> in
             do throws(ApproovError) {
                 return .success(try await service.secureStrings(for: keys, preferring: host))

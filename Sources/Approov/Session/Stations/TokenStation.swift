@@ -31,14 +31,35 @@ struct TokenStation: Sendable {
         _ flight: RequestFlight? = nil
     ) async throws {
         if let rule = hop.rule, let authorizer {
-            let idleTimeout = draft.options.idleTimeout
+            let idleTimeout = draft.idleTimeout
             draft.token = try await authorizer.authorize(
                 &draft.fields, of: draft.request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
-                hasLostBinding: step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault, flight: flight, life: deadline.life)
+                hasLostBinding: hasLostBinding(step), flight: flight, life: deadline.life)
         }
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
+    }
+
+    /// Sets a token from the cache if that needs no wait; does the same as ``authorize(_:of:under:by:_:)`` then.
+    ///
+    /// - Parameters:
+    ///   - draft: The request; on return, with its token.
+    ///   - step: The request as stations 2 and 3 got it.
+    ///   - hop: The rules for its host.
+    /// - Returns: Whether the token is set; if not, the draft is unchanged.
+    /// - Throws: ``ApproovError`` when the request has no binding.
+    func authorizeFromCache(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop) throws -> Bool {
+        guard let rule = hop.rule, rule.settings.attested, let authorizer,
+            let outcome = try authorizer.authorizeFromCache(
+                &draft.fields, of: draft.request, to: draft.url, rule: rule, hasLostBinding: hasLostBinding(step))
+        else { return false }
+        draft.token = outcome
+        return true
+    }
+
+    private func hasLostBinding(_ step: RedirectStep) -> Bool {
+        step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault
     }
 
     /// Whether the fields contain a token.

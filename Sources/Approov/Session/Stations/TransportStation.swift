@@ -14,16 +14,15 @@ struct TransportStation: Sendable {
         self.time = time
     }
 
-    /// Sends the request.
+    /// Sends the request over a relay; ``transport`` sends it direct.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - route: The relay; nil to send direct.
+    ///   - route: The relay.
     ///   - isStreamed: Whether the caller reads the response part by part.
     /// - Returns: The host's response.
-    /// - Throws: `TransportError`; over a relay also ``ApproovError`` and ``RelayExchange/Refusal/key``.
-    func send(_ request: TransportRequest, over route: KeyedRoute?, isStreamed: Bool) async throws -> TransportResponse {
-        guard let route else { return try await transport.send(request) }
+    /// - Throws: `TransportError`, ``ApproovError`` and ``RelayExchange/Refusal/key``.
+    func send(_ request: TransportRequest, over route: KeyedRoute, isStreamed: Bool) async throws -> TransportResponse {
         let channel = ObliviousChannel(route: route, transport: transport, time: time, memory: gatewayMemory)
         return try await channel.send(request, isStreamed: isStreamed)
     }

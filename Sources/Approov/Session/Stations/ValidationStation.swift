@@ -27,7 +27,7 @@ struct ValidationStation: Sendable {
         let head = try heads.head(of: sent)
         guard !observation.isStreamed else { return try validate(head, nil) }
         let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
-        sent.response = sent.response.with(ResponseBody(bytes: bytes))
+        sent = sent.with(bytes)
         try validate(head, bytes.count <= Self.bodyLimit ? Data(bytes) : nil)
     }
 
