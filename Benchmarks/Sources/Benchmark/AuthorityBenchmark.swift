@@ -1,7 +1,9 @@
+import AllocationCounter
 import Approov
 import AsyncHTTPClient
 import Attestation
 import CertificatePinning
+import Crypto
 import Foundation
 import FoundationNetworking
 import NIOCore
@@ -10,7 +12,14 @@ import NIOSSL
 
 /// (e) Attestations a second of an authority that has one processor, and what a first call waits for.
 struct AuthorityBenchmark {
+    static let name = "authority on one core"
+    /// The least that an authority can do for an attestation.
+    static let verification = "P-256 verification"
+
     let options: Options
+
+    /// The scenario of the processor time that one attestation takes.
+    static func processorTime(atOnce: Int) -> String { "processor time, \(atOnce) at once" }
 
     func run() async throws -> [Figure] {
         try await attestations() + firstCalls()
@@ -20,21 +29,30 @@ struct AuthorityBenchmark {
         let backend = try BackendProcess(options: options, processor: 0)
         defer { backend.stop() }
         let load = try AttestationLoad(configuration: InitialConfiguration(backend.configuration))
+        let verification = try options.wants(Self.verification, isPeer: true) ? BareVerification() : nil
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             var used: [Double] = []
-            let subject = Subject("authority on one core", in: backend.process) {
+            var verified: [Double] = []
+            let subject = Subject(Self.name, in: backend.process) {
                 let before = backend.process.processorSeconds
                 let (count, elapsed) = try await load.run(atOnce: atOnce, seconds: options.seconds)
                 used.append((backend.process.processorSeconds - before) / Double(count) * 1e9)
+                if let verification { verified.append(try verification.nanoseconds()) }
                 return Round(value: Double(count) / elapsed, operations: count)
             }
             figures += try await Comparison(group: "authority", scenario: "attestations, \(atOnce) at once", unit: .perSecond, peers: [])
                 .run([subject], options: options)
+            let (scenario, peer) = (Self.processorTime(atOnce: atOnce), Self.verification)
+            let ratios = verified.isEmpty ? [:] : [peer: median(zip(used, verified).map { $1 / $0 })]
             figures.append(
                 Figure(
-                    group: "authority", scenario: "processor time, \(atOnce) at once", name: "authority on one core",
-                    value: median(used), unit: .nanoseconds, rounds: used))
+                    group: "authority", scenario: scenario, name: Self.name, value: median(used), unit: .nanoseconds, ratios: ratios,
+                    rounds: used))
+            guard !verified.isEmpty else { continue }
+            figures.append(
+                Figure(
+                    group: "authority", scenario: scenario, name: peer, value: median(verified), unit: .nanoseconds, rounds: verified))
         }
         try await load.remove()
         return figures
@@ -75,6 +93,30 @@ struct AuthorityBenchmark {
         return try await Comparison(
             group: "authority", scenario: "latency", unit: .milliseconds, peers: ["HTTPTransport alone, new connection"]
         ).run(subjects, options: options)
+    }
+}
+
+/// Bare verifications of an ECDSA P-256 signature.
+private struct BareVerification {
+    /// As long as evidence is.
+    private static let message = [UInt8](repeating: UInt8(ascii: "x"), count: 1_024)
+    private let key: P256.Signing.PublicKey
+    private let signature: P256.Signing.ECDSASignature
+
+    init() throws {
+        let key = P256.Signing.PrivateKey()
+        self.key = key.publicKey
+        signature = try key.signature(for: Self.message)
+    }
+
+    /// Nanoseconds of this thread's processor time for one verification.
+    func nanoseconds() throws -> Double {
+        let count = 1_000
+        let before = clock_seconds(CLOCK_THREAD_CPUTIME_ID)
+        for _ in 0..<count {
+            guard key.isValidSignature(signature, for: Self.message) else { throw BenchmarkError("the signature does not verify") }
+        }
+        return (clock_seconds(CLOCK_THREAD_CPUTIME_ID) - before) / Double(count) * 1e9
     }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures approov-swift against its peers. Started by Scripts/benchmark, which brings the web server.",
-        subcommands: [Measure.self, CompareBuilds.self, Backend.self, ObliviousHop.self], defaultSubcommand: Measure.self)
+        subcommands: [Measure.self, CompareBuilds.self, Backend.self, ObliviousHop.self, OneCall.self], defaultSubcommand: Measure.self)
 }
 
 struct Measure: AsyncParsableCommand {

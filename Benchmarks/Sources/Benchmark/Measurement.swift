@@ -60,10 +60,9 @@ struct Figure: Codable {
     /// How many times better than each peer of the same run: the median over the rounds of the ratio within a round.
     let ratios: [String: Double]
     let rounds: [Double]
-    /// Processor time for one operation in microseconds, of all threads of the process that is measured; only for rates
-    /// and speeds, whose operation is a MiB.
+    /// Processor time for one operation in microseconds, of all threads of the process that is measured; a speed's operation is a MiB.
     let processorMicroseconds: Double?
-    /// What an operation costs; only with `--costs`.
+    /// What an operation costs; nil for what has no operations.
     let cost: Cost?
 
     init(
@@ -94,7 +93,7 @@ struct Comparison {
         let subjects = candidates.filter { options.wants($0.name, isPeer: $0.isPeer) }
         for subject in subjects { _ = try await subject.round() }  // the first connects, fills caches and is not counted
         var allocations: [Double] = []
-        if options.costs, unit != .count {
+        if unit != .count {
             for subject in subjects { allocations.append(try await allocationsPerOperation(subject)) }
         }
         var values = [[Double]](repeating: [], count: subjects.count)
@@ -117,7 +116,7 @@ struct Comparison {
             return Figure(
                 group: group, scenario: scenario, name: subjects[index].name, value: median(values[index]), unit: unit,
                 ratios: ratios, rounds: values[index],
-                processorMicroseconds: unit == .perSecond || unit == .speed ? median(processor[index]) / 1_000 : nil,
+                processorMicroseconds: unit == .count ? nil : median(processor[index]) / 1_000,
                 cost: allocations.isEmpty
                     ? nil : Cost(processorNanoseconds: median(processor[index]), allocations: allocations[index]))
         }

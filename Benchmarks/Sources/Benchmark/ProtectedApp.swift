@@ -12,12 +12,21 @@ struct ProtectedApp {
     let session: ApproovSession
     private let state: URL
 
-    init(_ backend: BackendProcess) throws {
+    init(_ backend: BackendProcess) throws { try self.init(configuration: backend.configuration) }
+
+    init(configuration: String) throws {
         state = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
         service = try ApproovService(
-            configuration: ApproovConfiguration(backend.configuration), stateDirectory: state,
+            configuration: ApproovConfiguration(configuration), stateDirectory: state,
             logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() })
         session = try ApproovSession(service: service, bindHeader: "Authorization")
+    }
+
+    /// The lines of the header fields that a request to a URL carries: Authorization, and the token that is bound to it.
+    func fields(for url: String) async throws -> [String] {
+        guard let url = URL(string: url) else { throw BenchmarkError("\(url) is not a URL") }
+        let token = await service.fetchToken(for: url, binding: Self.authorization)
+        return ["Authorization: \(Self.authorization)", "Approov-Token: \(token.token)"]
     }
 
     func remove() { try? FileManager.default.removeItem(at: state) }

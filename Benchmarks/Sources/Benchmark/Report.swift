@@ -23,11 +23,26 @@ struct Report: Codable {
             let ratios = figure.ratios.sorted { $0.key < $1.key }.map { "\(decimals($0.value))x \($0.key)" }
             return [
                 figure.group, figure.scenario, figure.name, decimals(figure.value), figure.unit.rawValue,
-                figure.processorMicroseconds.map { "\(decimals($0)) µs CPU" } ?? "", ratios.joined(separator: ", "),
+                figure.processorMicroseconds.map { "\(decimals($0)) µs CPU" } ?? "",
+                figure.cost?.allocations.map { "\(decimals($0)) allocations" } ?? "", ratios.joined(separator: ", "),
             ]
         }
-        return columns(rows, rightAligned: [3, 5])
+        return ([columns(rows, rightAligned: [3, 5, 6])] + figures.compactMap(noise)).joined(separator: "\n")
     }
+
+    /// A line about a bound that varied so much that the ratios to it mean little; nil when it did not.
+    ///
+    /// The bound's code is the same in each round: what varies is the machine.
+    static func noise(_ figure: Figure) -> String? {
+        guard figure.name == bound, let least = figure.rounds.min(), let most = figure.rounds.max() else { return nil }
+        let variation = (most - least) / median(figure.rounds)
+        guard variation > 0.1 else { return nil }
+        return "NOISE: \(figure.group), \(figure.scenario): \(bound) varied by \(decimals(variation * 100)) % between rounds;"
+            + " repeat the run on a quiet machine"
+    }
+
+    /// The subject that shows how quiet the machine was.
+    static let bound = "C loop"
 
     /// Rows of as many cells each; the last cell of a row is not padded.
     static func columns(_ rows: [[String]], rightAligned: Set<Int>) -> String {

@@ -26,10 +26,9 @@ struct StreamBenchmark {
             }
             return count
         }
-        let file = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(Self.bytes))  // sparse: takes no room
+        let zeros = try SparseFile(bytes: Self.bytes)
+        defer { zeros.remove() }
+        let file = zeros.url
         let up = try await measure("upload") { meter in
             var request = try ProtectedApp.request(backend.api + "/sink")
             request.httpMethod = "POST"

@@ -27,6 +27,7 @@ struct Target {
                 bound: .times(1.0 / 5, of: FirstCallBenchmark.peer)),
             Target(group: .upload, scenario: "1 GiB", name: "HTTPTransport", bound: .times(0.9, of: "C loop")),
             Target(group: .upload, scenario: "1 GiB", name: "ApproovSession", bound: .times(0.9, of: "C loop")),
+            Target(group: .memory, scenario: MemoryBenchmark.oneCall, name: MemoryBenchmark.addition, bound: .atMost(10)),
             Target(group: .tokens, scenario: "HS256 check", name: "ApproovTokens", bound: .times(4, of: "jwt-kit")),
             // At most 1.5 times, and 1.25 times, what the bare operations take.
             Target(
@@ -37,6 +38,10 @@ struct Target {
                 bound: .times(1 / 1.25, of: SignatureBenchmark.bare)),
             Target(
                 group: .signatures, scenario: SignatureBenchmark.signShared, name: SignatureBenchmark.overhead, bound: .atMost(10_000)),
+            // At most 3.5 verifications.
+            Target(
+                group: .authority, scenario: AuthorityBenchmark.processorTime(atOnce: 64), name: AuthorityBenchmark.name,
+                bound: .times(1 / 3.5, of: AuthorityBenchmark.verification)),
             Target(group: .oblivious, scenario: "64 at once", name: "answered of 10000", bound: .atLeast(10_000)),
         ]
         + ["exact", "wildcard", "miss"].flatMap { scenario in

@@ -18,12 +18,16 @@ struct TransportBenchmark {
         let app = try ProtectedApp(backend)
         defer { app.remove() }
         let approovSession = ApproovSessionClient(session: app.session, request: try ProtectedApp.request(url))
+        let fields = try await app.fields(for: url)
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
+            let loopWithFields = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce, fields: fields)
             let seconds = options.seconds
             var subjects = [
                 Subject("C loop", isPeer: true) { try loop.rate(seconds: seconds) },
+                // The nearest bound: libcurl formats each byte of a field by a call of its own.
+                Subject("C loop with the session's fields", isPeer: true) { try loopWithFields.rate(seconds: seconds) },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("AsyncHTTPClient", isPeer: true) { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
@@ -32,7 +36,8 @@ struct TransportBenchmark {
                 subjects.append(Subject("URLSession", isPeer: true) { try await urlSession.rate(atOnce: atOnce, seconds: seconds) })
             }
             figures += try await Comparison(
-                group: "transport", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["C loop", "AsyncHTTPClient", "URLSession"]
+                group: "transport", scenario: "\(atOnce) at once", unit: .perSecond,
+                peers: ["C loop", "C loop with the session's fields", "AsyncHTTPClient", "URLSession"]
             ).run(subjects, options: options)
         }
         curlTransport.shutdown()

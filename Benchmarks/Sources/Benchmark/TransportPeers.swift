@@ -11,8 +11,16 @@ final class CurlLoopPeer {
     private let loop: OpaquePointer
     private let atOnce: Int
 
-    init(url: String, roots: String, atOnce: Int) throws {
-        guard let loop = curl_loop_create(url, roots, Int32(atOnce)) else { throw BenchmarkError("no memory for the C loop") }
+    // Each request has the fields, which are lines as in "Name: value".
+    init(url: String, roots: String, atOnce: Int, fields: [String] = []) throws {
+        let lines = fields.map { strdup($0) }
+        defer { for line in lines { free(line) } }
+        let loop = lines.map { UnsafePointer($0) }.withUnsafeBufferPointer {
+            $0.withMemoryRebound(to: UnsafePointer<CChar>.self) {
+                curl_loop_create(url, roots, Int32(atOnce), $0.baseAddress, Int32($0.count))
+            }
+        }
+        guard let loop else { throw BenchmarkError("no memory for the C loop") }
         self.loop = loop
         self.atOnce = atOnce
     }

@@ -19,10 +19,9 @@ struct UploadBenchmark {
         defer { backend.stop() }
         let app = try ProtectedApp(backend)
         defer { app.remove() }
-        let file = FileManager.default.temporaryDirectory.appending(path: "approov-benchmark-\(UUID().uuidString)")
-        try Data().write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(Self.bytes))  // sparse: takes no room
+        let zeros = try SparseFile(bytes: Self.bytes)
+        defer { zeros.remove() }
+        let file = zeros.url
         let roots = file.path() + ".pem"
         try backend.roots.write(toFile: roots, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: roots) }

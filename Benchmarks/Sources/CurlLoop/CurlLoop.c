@@ -8,6 +8,7 @@
 struct CurlLoop {
     CURLM *multi;
     CURL **handles;
+    struct curl_slist *fields;
     int atOnce;
 };
 
@@ -23,10 +24,28 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce) {
+// Sets the options that a GET and an upload have in common.
+static void set_up(CURL *easy, const char *url, const char *caFile) {
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_CAINFO, caFile);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+}
+
+CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce, const char *const *fields, int fieldCount) {
     CurlLoop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->atOnce = atOnce;
+    for (int index = 0; index < fieldCount; index++) {
+        struct curl_slist *longer = curl_slist_append(loop->fields, fields[index]);
+        if (!longer) {
+            curl_loop_destroy(loop);
+            return NULL;
+        }
+        loop->fields = longer;
+    }
     loop->multi = curl_multi_init();
     loop->handles = calloc((size_t)atOnce, sizeof *loop->handles);
     if (!loop->multi || !loop->handles) {
@@ -39,13 +58,9 @@ CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce) {
             curl_loop_destroy(loop);
             return NULL;
         }
-        curl_easy_setopt(easy, CURLOPT_URL, url);
-        curl_easy_setopt(easy, CURLOPT_CAINFO, caFile);
-        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        set_up(easy, url, caFile);
         curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
+        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, loop->fields);
     }
     return loop;
 }
@@ -90,6 +105,7 @@ void curl_loop_destroy(CurlLoop *loop) {
         }
     }
     if (loop->multi) curl_multi_cleanup(loop->multi);
+    curl_slist_free_all(loop->fields);
     free(loop->handles);
     free(loop);
 }
@@ -100,16 +116,11 @@ long curl_upload(const char *url, const char *caFile, const char *file, long byt
     FILE *content = fopen(file, "rb");
     if (easy && content) {
         setvbuf(content, NULL, _IONBF, 0);
-        curl_easy_setopt(easy, CURLOPT_URL, url);
-        curl_easy_setopt(easy, CURLOPT_CAINFO, caFile);
-        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        set_up(easy, url, caFile);
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "POST");
         curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)bytes);
         curl_easy_setopt(easy, CURLOPT_READDATA, content);
-        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard);
         if (curl_easy_perform(easy) == CURLE_OK) curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     }
     if (content) fclose(content);

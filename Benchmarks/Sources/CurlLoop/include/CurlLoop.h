@@ -4,8 +4,10 @@
 /// One thread driving curl_multi over HTTP/2 with TLS, the bound for any client built on libcurl.
 typedef struct CurlLoop CurlLoop;
 
-/// A loop that keeps `atOnce` GET requests of `url` in flight, trusting the roots in `caFile`. NULL when out of memory.
-CurlLoop *_Nullable curl_loop_create(const char *_Nonnull url, const char *_Nonnull caFile, int atOnce);
+/// A loop that keeps `atOnce` GET requests of `url` in flight, with header fields ("Name: value"), trusting the roots in `caFile`. NULL when
+/// out of memory.
+CurlLoop *_Nullable curl_loop_create(const char *_Nonnull url, const char *_Nonnull caFile, int atOnce,
+                                     const char *_Nonnull const *_Nullable fields, int fieldCount);
 
 /// Runs until `seconds` have passed and every request has ended. Returns how many were answered 200, or -1 when one was not.
 long curl_loop_run(CurlLoop *_Nonnull loop, double seconds);
