@@ -6,16 +6,57 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct AnswerSpinTests {
-    /// A site whose transport waits for a minute before it sleeps, after as many requests as it takes to begin with that.
+@Suite(.timeLimit(.minutes(5))) struct AnswerSpinTests {
+    private static let minute: UInt64 = 60_000_000_000
+
+    @Test("A head, a failure and a cancellation end a spin", arguments: ["head", "failure", "cancellation"])
+    func ends(how: String) async {
+        let exchange = CurlExchange()
+        // On a thread of its own: the test must not hold one of those that tasks share.
+        async let spin: Void = withCheckedContinuation { ended in
+            Thread.detachNewThread {
+                AnswerSpin(limit: Self.minute).wait(for: exchange, since: CurlLoop.clock())
+                ended.resume()
+            }
+        }
+        switch how {
+        case "head": exchange.deliver(CurlExchange.RawHead(), now: 7)
+        case "failure": exchange.finish(.failure(TransportError(.connectionLost, "lost")), now: 7)
+        default: exchange.finish(.failure(CancellationError()), now: 7)
+        }
+        await spin
+        #expect(exchange.headArrival == 7)
+    }
+
+    @Test("A spin ends at its limit, also if nothing comes")
+    func limit() {
+        let start = CurlLoop.clock()
+        AnswerSpin(limit: 1_000).wait(for: CurlExchange(), since: start)
+        #expect(CurlLoop.clock() - start >= 1_000)
+    }
+
+    @Test("Short waits make the next spin worthwhile, and one long wait ends that")
+    func worthwhile() {
+        let spin = AnswerSpin(limit: 1_000)
+        #expect(!spin.isWorthwhile)
+        for _ in 0..<30 { spin.note(start: 5_000, head: 5_100) }
+        #expect(spin.isWorthwhile)
+        spin.note(start: 5_000, head: 5_000_000_000)
+        #expect(!spin.isWorthwhile)
+    }
+}
+
+@Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct DriverSpinTests {
+    /// A site whose driver waits for a minute before it sleeps, after as many requests as it takes to begin with that.
+    ///
+    /// Callers do not spin: the server of the test runs on the same threads.
     private func spinningSite(
         handler: @escaping @Sendable (TestRequest) async throws -> TestResponse = { _ in TestResponse(text: "hello") }
     ) async throws -> Site {
-        let minute: UInt64 = 60_000_000_000
         let plain = try await Site.start(handler: handler)
         plain.transport.shutdown()
         let transport = try CurlTransport(
-            configuration: .init(), library: .linked, spinLimits: SpinLimits(driver: minute, caller: minute))
+            configuration: .init(), library: .linked, spinLimits: SpinLimits(driver: 60_000_000_000, caller: 0))
         let site = Site(root: plain.root, leaf: plain.leaf, server: plain.server, transport: transport)
         let policy = try site.policy()
         for _ in 0..<30 { #expect(try await site.get(policy: policy).1 == "hello") }
