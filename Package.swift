@@ -404,3 +404,11 @@ let package = Package(
 if Context.environment["APPROOV_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
+
+// Only Scripts/test sets this variable. A release build then tests optimized modules with tests that are not optimized themselves: that
+// takes half the time, and most of a release build of everything is tests.
+if Context.environment["APPROOV_QUICK_TESTS"] != nil {
+    for target in package.targets where target.type == .test {
+        target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
+    }
+}
