@@ -10,6 +10,14 @@ public struct Resource: Sendable {
     public let url: URL
     /// The client that sends the requests.
     public let client: APIClient
+    /// Whether the URL can be requested as it is.
+    private let isRequestable: Bool
+
+    init(url: URL, client: APIClient) {
+        self.url = url
+        self.client = client
+        isRequestable = url.fragment() == nil && (try? TransportURL(url)) != nil
+    }
 
     /// The resource one segment below this one.
     ///
@@ -128,6 +136,7 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
     ) throws -> (request: URLRequest, body: RequestBody) {
         var builder = RequestBuilder(url: url, method: method)
+        builder.isURLChecked = isRequestable
         builder.query = query
         builder.queryFormat = client.queryFormat
         builder.body = body

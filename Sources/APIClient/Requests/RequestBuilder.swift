@@ -34,6 +34,8 @@ public struct RequestBuilder: Sendable {
     public var body: (any BodySerializer)?
     /// The idle timeout; nil, the default, for that of the session.
     public var timeout: Duration?
+    /// Whether ``url`` is known to be one that can be requested as it is; a resource finds that out once for all its requests.
+    var isURLChecked = false
 
     /// Makes a builder.
     ///
@@ -80,8 +82,9 @@ public struct RequestBuilder: Sendable {
 
     /// The URL with its query.
     private func target() throws -> URL {
+        if isURLChecked, percentEncodedQuery == nil, query == nil { return url }
         var text = url.absoluteString
-        if let fragment = text.firstIndex(of: "#") { text = String(text[..<fragment]) }
+        if let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")) { text = String(text[..<fragment]) }
         if let percentEncodedQuery {
             guard Self.isQuery(percentEncodedQuery) else {
                 throw APIError(

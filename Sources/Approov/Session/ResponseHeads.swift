@@ -34,7 +34,7 @@ final class ResponseHeads: Sendable {
     /// Returns the head of the response to a request.
     ///
     /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the head.
-    func head(of sent: SentRequest) throws -> HTTPURLResponse { try head(of: sent.response, to: sent.askedFor) }
+    func head(of sent: SentRequest) throws -> HTTPURLResponse { try sent.head { try head(of: sent.response, to: sent.askedFor) } }
 
     private static func represent(_ head: Head) throws(ApproovError) -> HTTPURLResponse {
         var headers: [String: String] = [:]

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import Synchronization
 
 /// A request that was sent, with its response.
 ///
@@ -26,10 +27,12 @@ final class SentRequest: Sendable {
     let substitutes: Substitutes
     /// Tells the session's gate when the response has come; nil without a gate, and for a streamed response.
     let ticket: GateTicket?
+    /// The response's head, once it was made: validators, interceptors and the caller get the same one.
+    private let head: Mutex<HTTPURLResponse?>
 
     init(
         response: TransportResponse, asked: URLRequest, adapted: URLRequest, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
-        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket? = nil
+        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket? = nil, head: HTTPURLResponse? = nil
     ) {
         self.response = response
         self.asked = asked
@@ -41,12 +44,21 @@ final class SentRequest: Sendable {
         self.canBeSentAgain = canBeSentAgain
         self.substitutes = substitutes
         self.ticket = ticket
+        self.head = Mutex(head)
     }
 
     /// The URL that the request was sent to; interceptors may have changed it within the origin.
     var url: URL { request.url ?? URL(filePath: "/") }
     /// The URL as the caller or a redirect spelled it; the caller sees this one.
     var askedFor: URL { asked.url ?? URL(filePath: "/") }
+
+    /// Returns the response's head, and makes it if it was not made yet.
+    func head(_ make: () throws -> HTTPURLResponse) rethrows -> HTTPURLResponse {
+        if let head = head.withLock({ $0 }) { return head }
+        let made = try make()
+        head.withLock { $0 = made }
+        return made
+    }
 
     /// Returns the same with a body in memory in place of the response's own.
     func with(_ bytes: [UInt8]) -> SentRequest { copy(response.with(ResponseBody(bytes: bytes)), ticket) }
@@ -57,6 +69,6 @@ final class SentRequest: Sendable {
     private func copy(_ response: TransportResponse, _ ticket: GateTicket?) -> SentRequest {
         SentRequest(
             response: response, asked: asked, adapted: adapted, request: request, demandsTLS: demandsTLS, isOblivious: isOblivious,
-            token: token, canBeSentAgain: canBeSentAgain, substitutes: substitutes, ticket: ticket)
+            token: token, canBeSentAgain: canBeSentAgain, substitutes: substitutes, ticket: ticket, head: head.withLock { $0 })
     }
 }
