@@ -11,7 +11,7 @@ import Testing
 
 /// What a session keeps of a user who is gone: nothing.
 @Suite struct ApproovSessionWipeTests {
-    /// A world whose API answers "/late" only once the gate is open.
+    /// A world whose API answers "/late" and "/late/plain" only once the gate is open, and sets no cookie in the second.
     private struct Late {
         let world: World
         let arrived = Gate()
@@ -24,7 +24,8 @@ import Testing
                 let who = request.headerFields[.authorization] ?? "no user"
                 var fields: HTTPFields = [.setCookie: "user=\(who.split(separator: " ").last ?? ""); Path=/"]
                 if request.url.target == "/wide" { fields = [.setCookie: "wide=1; Domain=example.com; Path=/"] }
-                if request.url.target == "/late" {
+                if request.url.target == "/late/plain" { fields = [:] }
+                if request.url.target.hasPrefix("/late") {
                     arrived.open()
                     // A server does not stop because a client does.
                     await Task.detached { try? await gate.wait() }.value
@@ -42,12 +43,14 @@ import Testing
         String(decoding: try await session.data(for: URLRequest(url)).0, as: UTF8.self)
     }
 
-    @Test("A request in flight when the user changes fails with CancellationError, and the response that arrives later leaves no cookie")
-    func inFlight() async throws {
+    @Test(
+        "A request in flight when the user changes fails with CancellationError, and the response that arrives later leaves no cookie",
+        arguments: ["/late", "/late/plain"])
+    func inFlight(path: String) async throws {
         let late = try Late()
         let holder = try CredentialHolder("Bearer alice")
         let session = try session(in: late.world, holder)
-        let old = Task { try await text(session, "https://api.test/late") }
+        let old = Task { try await text(session, "https://api.test" + path) }
         try await late.arrived.wait()
         try holder.update("Bearer bob")
         late.gate.open()
