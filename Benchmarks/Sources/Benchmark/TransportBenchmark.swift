@@ -26,7 +26,7 @@ struct TransportBenchmark {
             let seconds = options.seconds
             var subjects = [
                 Subject("C loop", isPeer: true) { try loop.rate(seconds: seconds) },
-                // The nearest bound: libcurl formats each byte of a field by a call of its own.
+                // The nearest bound: libcurl calls its formatter again for each byte of a field.
                 Subject("C loop with the session's fields", isPeer: true) { try loopWithFields.rate(seconds: seconds) },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },

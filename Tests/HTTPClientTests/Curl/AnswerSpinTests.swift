@@ -12,7 +12,7 @@ import Testing
     @Test("A head, a failure and a cancellation end a spin", arguments: ["head", "failure", "cancellation"])
     func ends(how: String) async {
         let exchange = CurlExchange()
-        // On a thread of its own: the test must not hold one of those that tasks share.
+        // On a separate thread: a spin would block one of those that tasks share.
         async let spin: Void = withCheckedContinuation { ended in
             Thread.detachNewThread {
                 AnswerSpin(limit: Self.minute).wait(for: exchange, since: CurlLoop.clock())
