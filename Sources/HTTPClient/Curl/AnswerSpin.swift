@@ -5,20 +5,17 @@ import Synchronization
 ///
 /// Only while one request is under way: with several, the threads have other work, and requests that leave together cost less.
 final class AnswerSpin: Sendable {
-    /// The longest spin, in nanoseconds.
-    private let limit: UInt64
     private let spin: Mutex<AdaptiveSpin>
 
-    init(limit: UInt64) {
-        self.limit = limit
-        spin = Mutex(AdaptiveSpin(limit: limit))
-    }
+    /// - Parameter limit: The longest spin, in nanoseconds; 0: no spin at all.
+    init(limit: UInt64) { spin = Mutex(AdaptiveSpin(limit: limit)) }
 
     /// Whether the next response will probably come at once.
     var isWorthwhile: Bool { spin.withLock(\.isWorthwhile) }
 
     /// Waits until the head of a response has come, or for the longest spin.
     func wait(for exchange: CurlExchange, since start: UInt64) {
+        let limit = spin.withLock(\.limit)
         while exchange.headArrival == 0, CurlLoop.clock() - start < limit { sched_yield() }
     }
 
