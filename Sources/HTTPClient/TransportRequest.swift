@@ -97,7 +97,7 @@ public struct TransferOptions: Sendable {
     public var localAddress: CanonicalHost?
     /// Overrides whether the method counts as idempotent.
     ///
-    /// The transport never sends a request twice that is not idempotent.
+    /// The transport never sends a request that is not idempotent twice.
     public var isIdempotent: Bool?
 
     /// Whether to refuse connections to addresses that are not public; without effect when a proxy connects.

@@ -2,8 +2,8 @@ package import Hummingbird
 package import Logging
 internal import NIOCore
 
-/// The network side of our servers: TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1; limits on what a client can take; and a shutdown that
-/// lets open requests finish.
+/// The network side of our servers: TLS with HTTP/1.1 and, if ``ListenerLimits/offersHTTP2`` is true, HTTP/2; or plain HTTP/1.1; limits on
+/// what a client can take; and a shutdown that lets open requests finish.
 package struct HTTPListener: Sendable {
     private let address: ListenerAddress
     private let limits: ListenerLimits

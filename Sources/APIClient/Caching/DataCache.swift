@@ -11,7 +11,7 @@ internal import Synchronization
 /// ```swift
 /// client.cache = DataCache()
 /// let avatar = try await client.cachedData(for: "users/7/avatar")
-/// show(avatar.data, isOld: avatar.isFromCache)
+/// show(avatar.data, isFromCache: avatar.isFromCache)
 /// ```
 ///
 /// It is a private cache (RFC 9111). A response is kept when its status is 200 and its headers give it a lifetime (`max-age` or `Expires`),

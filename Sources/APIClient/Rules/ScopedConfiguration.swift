@@ -6,7 +6,7 @@ public struct ScopedConfiguration: Sendable {
     ///
     /// Observers of the session see no value of a header whose name is unknown, such as `X-User`: it may be a secret.
     public var headers: [String: String] = [:]
-    /// The idle timeout; nil, the default, for that of the request or the session.
+    /// The idle timeout of requests for which neither the request nor the client sets one; nil, the default, for that of the session.
     public var timeout: Duration?
     /// When to send a request again; nil, the default, for what the session's own interceptors decide.
     public var retries: RetryPolicy?

@@ -21,7 +21,8 @@ import Synchronization
 ///
 /// - its body is a stream, or a redirect led it to another origin;
 /// - the response has status 407, because a proxy refused the request;
-/// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenge `Approov`);
+/// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenges `Approov` and
+///   `Approov-Signature`);
 /// - it is not idempotent, and the status is another one than 401: the server may have executed it;
 /// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
 /// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).

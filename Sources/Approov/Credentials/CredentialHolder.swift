@@ -44,7 +44,7 @@ public final class CredentialHolder: Sendable {
 
     var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    /// Changes the user: another one logs in, or the one before logs out.
+    /// Changes the user: another one logs in, or the present one logs out.
     ///
     /// Wipes the sessions that use this holder before it returns. Requests that were begun before then fail with `CancellationError`. Does
     /// nothing when the value is the same.
@@ -75,7 +75,7 @@ public final class CredentialHolder: Sendable {
     /// - Parameters:
     ///   - value: The whole value of the header.
     ///   - generation: The ``generation`` from before the value was asked for.
-    /// - Returns: Whether the value was replaced; false when the user has changed since, and the value belongs to the one before.
+    /// - Returns: Whether the value was replaced; false when the user has changed since, and the value belongs to the previous one.
     /// - Throws: ``ApproovError`` with code `credentialRefused` when it is empty, has a space at an end, or other characters than printable
     ///   ASCII.
     @discardableResult

@@ -1,4 +1,4 @@
-/// Whose the credentials are that requests carried; a value without a lock.
+/// The owners of the credentials that requests carried; a value without a lock.
 ///
 /// A credential whose source names no owner belongs to one that it shares with its renewals alone.
 struct CredentialOwners {

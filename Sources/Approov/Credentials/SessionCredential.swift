@@ -8,7 +8,7 @@ public struct SessionCredential: Sendable {
     let headerName: String
     let holder: CredentialHolder
     let hosts: [HostPattern]
-    /// Whether a change of the user wipes what the session has of the one before.
+    /// Whether a change of the user wipes what the session has of the previous one.
     let wipesOnChange: Bool
 
     /// Describes a credential that a header carries.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells sessions when the user of a ``CredentialSource`` changes, so that they wipe what they have of the one before.
+/// Tells sessions when the user of a ``CredentialSource`` changes, so that they wipe what they have of the previous one.
 ///
 /// A source has one, returns it as ``CredentialSource/userChanges``, and changes its user inside of ``change(_:)``:
 ///

@@ -109,7 +109,7 @@ extension RequestInterceptor {
 
 /// The outcome of sending a request once.
 public enum RequestOutcome: Sendable {
-    /// A response arrived; its body has not been read.
+    /// A response arrived; this is its head.
     case response(HTTPURLResponse)
     /// No response arrived.
     case failure(any Error)

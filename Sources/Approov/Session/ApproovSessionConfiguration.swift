@@ -59,7 +59,8 @@ public struct ApproovSessionConfiguration: Sendable {
     /// Without a user, requests to these hosts fail with ``ApproovError/Code/credentialMissing`` unless ``unboundRequests`` exempts them. An
     /// exempt request keeps its own header of the same name; in all others the credential replaces it. Interceptors see the credential.
     public var credential: SessionCredential?
-    /// Whether ``ApproovSession/wipe(_:)`` cancels requests in flight also in a session without a ``credential``; false by default.
+    /// Whether ``ApproovSession/wipe(_:)`` cancels requests in flight also in a session that has neither a ``credential`` nor an interceptor
+    /// with a ``RequestInterceptor/userScope``; false by default.
     public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()

@@ -6,10 +6,10 @@ import HTTPClient
 /// The stations of a request, from the app to the network, in their order.
 ///
 /// ``pass(_:by:_:)`` takes one step of a request through all of them; every redirect and every retry is another pass. Each station is a type
-/// with one job, and one that is switched off costs nothing. A comment marks the place of a station that does not exist yet.
+/// with one job, and one that is switched off costs nothing.
 ///
-/// Every pass begins with the caller's own request, so a redirect drops what stations 2 to 6 added. Before a byte of the request leaves
-/// stations 4 to 8, stations 4 to 6 have run against the configuration in force at that moment.
+/// A pass begins with the caller's own request, or with the one that a redirect asks for, without what stations 2 to 6 added to an earlier
+/// step. Before a byte of the request leaves stations 4 to 8, stations 4 to 6 have run against the configuration in force at that moment.
 final class RequestStations: Sendable {
     /// The maximum number of attempts to prepare a request while the configuration keeps changing; then the request is refused.
     private static let maximumAttempts = 4

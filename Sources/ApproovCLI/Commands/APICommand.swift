@@ -15,10 +15,11 @@ struct APICommand: AsyncParsableCommand {
             that `approov oblivious` names.
 
             A host needs at least two pins: first that of its server's key, then
-            that of a backup key. -list calls the first one current and the
-            others backup. A pin is sha256/ and the base64 of the SHA-256 of a
-            public key; see `approov pin -get`. Running authorities apply a
-            change within a second; apps learn of it with their next attestation.
+            that of a backup key. A host without pins uses the pins of
+            -managedTrustRoots. -list calls the first pin current and the others
+            backup. A pin is sha256/ and the base64 of the SHA-256 of a public
+            key; see `approov pin -get`. Running authorities apply a change
+            within a second; apps learn of it with their next attestation.
 
             -import reads what `-list --json` prints: a JSON array of objects
             with the members host (its name) and pins (an array). The members

@@ -23,8 +23,9 @@ struct CallCommand: AsyncParsableCommand {
             pins.
 
             approov call https://host/ --no-attest --cacert root.pem --pin sha256/…
-                only checks the server's certificate and pins; needs no
-                configuration and writes no state
+                sends the request without a token, and checks the server's
+                certificate and pins; needs no configuration and writes no
+                state
             approov call https://host/ --no-attest --relay https://relay/ \\
                 --key-config https://gateway/ohttp-keys
                 sends the request inside Oblivious HTTP; --cacert and --pin then
@@ -172,7 +173,7 @@ struct CallCommand: AsyncParsableCommand {
         }
         guard (relay == nil) == (keyConfig == nil) else { throw ValidationError("--relay and --key-config must be given together.") }
         if record != nil, relay != nil || oblivious {
-            throw ValidationError("--record is not valid with --relay and --oblivious, because no one can read a recorded sealed message.")
+            throw ValidationError("--record is not valid with --relay or --oblivious, because no one can read a recorded sealed message.")
         }
         if relay != nil, !noAttest {
             throw ValidationError("--relay is only valid with --no-attest: for an attested call the configuration names the relay.")

@@ -15,8 +15,8 @@ struct DeviceCommand: AsyncParsableCommand {
 
             A device ID is the did claim of the device's tokens, and the content
             of the file device-id in the app's state folder. latest is the device
-            of the newest attestation that the authority judged: on an account
-            that others use, name the ID instead: the newest may be theirs.
+            whose attestation the authority judged last. If others use the
+            account, name the ID instead, because that device may be theirs.
 
             With -expireAfter, the policy counts for that long: give for example
             12h or 30d. Adding a device again replaces its policy. -list shows ID,

@@ -17,8 +17,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         abstract: "Run an Oblivious HTTP gateway: it sees the request, but not the client's address.",
         discussion: """
             approov gateway --listen 0.0.0.0:8445 --tls-cert gw.pem --tls-key gw.key \\
-                --keys /var/lib/approov/gateway.keys --allow https://api.example.com
-            approov gateway --keys /var/lib/approov/gateway.keys --rotate
+                --keys /var/lib/approov-gateway/keys --allow https://api.example.com
+            approov gateway --keys /var/lib/approov-gateway/keys --rotate
 
             Opens encapsulated requests (POST /gateway) and forwards them only to
             the origins of --allow; it does not follow redirects. GET /ohttp-keys

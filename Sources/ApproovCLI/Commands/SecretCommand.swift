@@ -20,9 +20,9 @@ struct SecretCommand: AsyncParsableCommand {
                approov secret -get base64 -previous    the old one
             3. Give both to every backend before the overlap ends. A backend in
                Swift takes TokenVerifier(keys: [.hs256(new), .hs256(old)]).
-            4. After the overlap the authority signs with the new secret. Five
-               minutes later (the lifetime of a token) remove the old secret from
-               the backends.
+            4. After the overlap the authority signs with the new secret. When the
+               last old token has expired (five minutes later, or what serve
+               --token-lifetime says), remove the old secret from the backends.
 
             The default overlap is 24h; give for example 90s, 10m or 2d, at most
             30d. If the secret has leaked, change it without an overlap:
@@ -30,18 +30,20 @@ struct SecretCommand: AsyncParsableCommand {
             Backends then refuse every call until they have the new secret.
 
             -messageSigningKey change makes a new key for message signatures, or
-            the first one. Apps receive it after genuine evidence and sign their
-            requests with it; a backend checks them with the same key, so keep it
-            like a password. The key is what base64url decodes to. Tokens name it in
+            the first one. Apps that pass attestation receive it, also those that a
+            development key or a device's policy excuses, and sign their requests
+            with it; a backend checks them with the same key, so keep it like a
+            password. The key is what base64url decodes to. Tokens name it in
             their claim mskid: its first six bytes, which are visible characters.
             Apps of oblivious hosts receive none.
 
             During the overlap apps still receive the old key: give every backend
             both before it ends (get-base64url prints the new key at once, and with
-            -previous the old one), and take the old one away five minutes later.
+            -previous the old one), and take the old one away when the last old
+            token has expired.
             A backend in Swift takes .account([id: key, oldID: oldKey]). If the key
             has leaked, change it with -overlap 0: apps receive the new key at once,
-            sign with the old one for another five minutes at most, and backends
+            sign with the old one until their token expires, and backends
             refuse the signatures of keys that they do not have.
 
             A running authority applies the change within a second.

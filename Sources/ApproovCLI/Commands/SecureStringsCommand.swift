@@ -16,8 +16,8 @@ struct SecureStringsCommand: AsyncParsableCommand {
             account has at most 16 strings. A key has 1 to 64 visible ASCII
             characters. A value has at most 4096 bytes, and no CR, LF or NUL; a
             session puts only values of 8 bytes or more into requests.
-            Apps receive a change with their next attestation, at most five
-            minutes later (the lifetime of a token).
+            Apps receive a change with their next attestation, at the
+            latest when their token expires (five minutes by default).
 
             Other users of this machine can see a value on the command line, so
             read it from a file (@FILE) or from standard input (-). One line end

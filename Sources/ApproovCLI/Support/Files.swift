@@ -47,7 +47,7 @@ enum Files {
         do {
             while let part = try FileHandle.standardInput.read(upToCount: 1 << 16), !part.isEmpty {
                 bytes.append(contentsOf: part)
-                guard bytes.count <= limit else { throw CommandFailure("\(what) on standard input have more than \(limit) bytes") }
+                guard bytes.count <= limit else { throw CommandFailure("\(what) on standard input must have at most \(limit) bytes") }
             }
         } catch let error as CommandFailure {
             throw error

@@ -89,7 +89,7 @@ struct PublishedKeyCheck {
     private func refusal(_ response: TransportResponse, _ body: [UInt8], of key: KeyConfiguration) -> Report {
         // A widely used gateway answers 401 to a key that it does not know.
         guard response.status == 401 || response.status == 400 && Problem.type(in: body) == OHTTPProblemType.key else {
-            return failed("or the gateway behind it, answers \(response.status) instead of an encapsulated response")
+            return failed("or the gateway behind it answers \(response.status) instead of sending an encapsulated response")
         }
         return Report(
             outcome: .keyRefused,

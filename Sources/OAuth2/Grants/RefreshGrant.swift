@@ -1,7 +1,7 @@
 /// A token for a refresh token (RFC 6749, section 6).
 public struct RefreshGrant: TokenGrant, CustomStringConvertible, CustomReflectable {
     private let refreshToken: String
-    /// The scope to ask for, which can only be less than before; nil for that of before.
+    /// The scope to ask for, at most the one that was granted; nil to keep that one.
     public let scope: String?
     /// Further parameters that the server wants, such as `resource` or `audience`; empty by default.
     ///
@@ -12,7 +12,7 @@ public struct RefreshGrant: TokenGrant, CustomStringConvertible, CustomReflectab
     ///
     /// - Parameters:
     ///   - refreshToken: The refresh token.
-    ///   - scope: The scope to ask for; nil for that of before.
+    ///   - scope: The scope to ask for; nil to keep the one that was granted.
     ///   - additionalParameters: Further parameters that the server wants.
     public init(refreshToken: String, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []) {
         self.refreshToken = refreshToken

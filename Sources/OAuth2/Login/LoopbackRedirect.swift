@@ -37,7 +37,7 @@ public final class LoopbackRedirect: Sendable {
         self.clock = clock
     }
 
-    /// Waits for the redirect that answers a request, tells the user to return to the app, and stops to listen.
+    /// Waits for the redirect that answers a request, tells the user to return to the app, and stops listening.
     ///
     /// - Parameters:
     ///   - request: The request that the browser shows; its redirect URI must be ``redirectURI``.

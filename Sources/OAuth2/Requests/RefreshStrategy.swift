@@ -8,8 +8,8 @@ public protocol RefreshStrategy: Sendable {
     ///   - token: The token to renew.
     ///   - endpoints: Asks the authorization server.
     /// - Returns: The new token. If it has no refresh token or no scope, those of `token` are kept.
-    /// - Throws: ``OAuth2Error`` with code `requestRefused` and the server's error `invalid_grant`, or with code `loginRequired`, when only a
-    ///   log-in helps; any other error leaves the stored token in its place.
+    /// - Throws: ``OAuth2Error`` with code `requestRefused` and the server's error `invalid_grant` when the server has ended the log-in; the
+    ///   stored token is then removed. After any other error it stays; throw code `loginRequired` when only a log-in helps.
     func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken
 }
 

@@ -37,7 +37,7 @@ struct RenewalState {
     private var ownChanges = 0
     private var noticed: Noticed?
 
-    /// Begins a log-in or log-out of this process, and forgets what belongs to the user before.
+    /// Begins a log-in or log-out of this process, and forgets what belongs to the previous user.
     ///
     /// Renewals under way find their token replaced.
     /// - Returns: The change to another process's user that is under way; this one must wait for it.

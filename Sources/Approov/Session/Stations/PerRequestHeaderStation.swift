@@ -4,7 +4,7 @@ import FoundationNetworking
 import HTTPTypes
 import MessageSignatures
 
-/// Before station 1: adds the header fields that the app makes for each request.
+/// Before station 0: adds the header fields that the app makes for each request.
 struct PerRequestHeaderStation: Sendable {
     /// Nil without such headers; the station then has nothing to do.
     private let headers: PerRequestHeaders?

@@ -80,7 +80,7 @@ struct TokenStation: Sendable {
         return service.renew(token) && sent.canBeSentAgain && step.body.canBeSentAgain
     }
 
-    /// Notes that a host accepts a token, in case it has rejected the one before.
+    /// Notes that a host accepts a token, in case it has rejected the previous one.
     func noteAnswer(to sent: SentRequest) {
         guard let service, let token = sent.token, !Self.isRejection(sent.response) else { return }
         service.noteAccepted(token)
