@@ -27,6 +27,9 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
 
     /// Receiving pauses when this many bytes wait to be read, and continues when half of them have been read.
     static var highWater: Int { 512 * 1024 }
+    /// A part that is smaller than this takes the ones after it, up to the largest size of a part, in bytes.
+    private static var smallest: Int { 1_024 }
+    private static var largest: Int { 16_384 }
 
     /// Where the head, or the failure that came instead of it, is.
     private enum HeadState: Sendable {
@@ -106,8 +109,13 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
             isPaused = true
             return .refused
         }
-        parts.append([UInt8](part))
         buffered += part.count
+        // A server may send single bytes, and each array has a cost of its own.
+        if let last = parts.last, last.count < Self.smallest, last.count + part.count <= Self.largest {
+            parts[parts.count - 1] += part
+        } else {
+            parts.append([UInt8](part))
+        }
         return .kept
     }
 

@@ -3,6 +3,14 @@ import CLibCurl
 /// Translates libcurl's result codes into errors.
 enum CurlFailure {
     static func error(_ code: CURLcode, of transfer: CurlTransfer) -> TransportError {
+        // libcurl makes another connection when one ends without a response. The refusal of its server must not look as if nothing had been
+        // sent, or the request would be sent again under other rules.
+        if transfer.wasSent, !transfer.isIdempotent, isRefusal(code) {
+            return TransportError(
+                .connectionLost,
+                "the connection ended before a response came, and the next connection's certificate was refused; the server may have"
+                    + " processed the request, so it is not sent again")
+        }
         if let hook = transfer.hook, case .refused(let refusal) = hook.outcome, isHandshake(code) {
             return TransportError(.trustRefused, "the server's certificate was refused; nothing was sent", cause: refusal)
         }
@@ -26,7 +34,7 @@ enum CurlFailure {
             return transfer.wasSent
                 ? TransportError(.totalTimeout, "the request did not end within its total timeout; raise the timeout, or check the server")
                 : TransportError(.connectTimeout, "no connection was made within the connect timeout; is the server reachable?")
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+        case _ where isVerification(code):
             return TransportError(
                 .trustRefused,
                 "libcurl refused the server's certificate (\(reason)), and nothing was sent; show its chain with"
@@ -78,6 +86,13 @@ enum CurlFailure {
     private static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
     }
+
+    /// Whether libcurl itself refused the server's certificate.
+    private static func isVerification(_ code: CURLcode) -> Bool {
+        [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS].contains(code)
+    }
+
+    private static func isRefusal(_ code: CURLcode) -> Bool { isHandshake(code) || isVerification(code) }
 }
 
 extension TransportError {

@@ -48,8 +48,20 @@ final class CurlLoop {
         now = Self.clock()
         serverSpin = AdaptiveSpin(limit: spinLimit)
         callerSpin = serverSpin
-        _ = clibcurl_epoll_control(
-            epoll, Int32(clibcurl_epoll_add), mailbox.wakeDescriptor, UInt32(clibcurl_epoll_in), UInt64(Self.mailboxNumber) << 32)
+    }
+
+    /// Has messages wake the thread that waits for the events of a descriptor.
+    ///
+    /// - Throws: ``TransportError`` with code `internalError` when the system refuses: no message would then reach the thread.
+    static func listen(to mailbox: CurlMailbox, with epoll: Int32) throws(TransportError) {
+        let tag = UInt64(mailboxNumber) << 32
+        guard
+            clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_add), mailbox.wakeDescriptor, UInt32(clibcurl_epoll_in), tag) == 0
+        else {
+            throw TransportError(
+                .internalError,
+                "the system cannot watch another descriptor: \(String(cString: strerror(errno))); raise fs.epoll.max_user_watches")
+        }
     }
 
     deinit { Foundation.close(epoll) }
@@ -159,6 +171,7 @@ final class CurlLoop {
 
     private func unpause(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0, transfer.suspendedAt == nil else { return }
+        transfer.holdsContent = false
         // libcurl delivers what waited. When a callback refuses it, libcurl returns an error but continues as if it had been taken, so the
         // transfer must end here. CURLE_BAD_FUNCTION_ARGUMENT comes between two connections, when there is nothing to unpause.
         let code = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
@@ -287,14 +300,15 @@ final class CurlLoop {
         // Reading may add to the list.
         for transfer in answeredUploads.takeAll() where transfer.activeIndex >= 0 {
             guard let pool = pools[transfer.poolNumber] else { continue }
+            let isPaused = transfer.holdsContent || transfer.suspendedAt != nil
             if transfer.isRefused {
-                // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that.
-                if transfer.isComplete { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
+                // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that. What libcurl
+                // holds during a pause counts as received, and would be lost.
+                if transfer.isComplete, !isPaused { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
                 continue
             }
             // A paused response must not be read; libcurl reads by itself when the pause ends. While the server takes no content, reading
             // again and again would keep the thread awake.
-            let isPaused = transfer.exchange.isPaused || transfer.suspendedAt != nil
             if isPaused || pool.isResting(transfer.localPort) || pool.read(for: transfer) { answeredUploads.insert(transfer) }
         }
     }

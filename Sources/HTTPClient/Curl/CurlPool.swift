@@ -115,16 +115,22 @@ final class CurlPool {
     func registerChanges() {
         if let restsUntil, restsUntil <= loop.now { wakeSockets() }
         guard !changed.isEmpty else { return }
+        var refused: [Int32] = []
         for socket in changed {
             guard var entry = watched[socket], entry.effective != entry.registered else { continue }
             let tag = UInt64(number) << 32 | UInt64(UInt32(bitPattern: socket))
             let operation = entry.registered == 0 ? clibcurl_epoll_add : clibcurl_epoll_modify
-            guard clibcurl_epoll_control(epoll, Int32(operation), socket, entry.effective, tag) == 0 else { continue }
+            guard clibcurl_epoll_control(epoll, Int32(operation), socket, entry.effective, tag) == 0 else {
+                // The system may have room for it at the next wait.
+                refused.append(socket)
+                continue
+            }
             entry.registered = entry.effective
             // Not changed in place, which would allocate three times.
             watched[socket] = entry
         }
         changed.removeAll(keepingCapacity: true)
+        if !refused.isEmpty { changed += refused }
     }
 
     /// Whether the server has ended the connection with this local port; with `isSilent`, any byte that waits there means that it has.

@@ -49,6 +49,8 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var isHeadComplete = false
     /// When the caller suspended the transfer, in the driver's nanoseconds; nil while it runs.
     var suspendedAt: UInt64?
+    /// Whether libcurl holds content of the response that a callback did not take, until the driver ends the pause.
+    var holdsContent = false
     /// Whether the upload that the server no longer wants was unpaused.
     var isUploadUnpaused = false
     /// Whether the transfer is in the loop's list of answered uploads.
@@ -232,7 +234,10 @@ final class CurlTransfer: @unchecked Sendable {
             return .fail
         }
         // libcurl forgets a pause that began before the response; the end of the suspension ends this one.
-        guard part.isEmpty || (suspendedAt == nil && exchange.append(part)) else { return .pause }
+        guard part.isEmpty || (suspendedAt == nil && exchange.append(part)) else {
+            holdsContent = true
+            return .pause
+        }
         bodyBytes += part.count
         options.onDownload?(TransferProgress(completed: bodyBytes, total: expectedBodyBytes))
         return .taken
@@ -267,6 +272,7 @@ final class CurlTransfer: @unchecked Sendable {
         isDoubtful = false
         isHeadComplete = false
         isRefused = false
+        holdsContent = false
         isOnHTTP2Connection = false
         easy.forgetRefusal()
         head = CurlExchange.RawHead()
@@ -282,7 +288,8 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Ends the exchange with libcurl's result.
     func finish(_ code: CURLcode) {
-        guard code != CURLE_OK else {
+        // A callback may have refused the last content of a response that libcurl then reports as complete.
+        guard code != CURLE_OK || failure != nil else {
             if let flaw = missingEnd { return fail(flaw) }
             hasEndedWell = !wasRestarted && !isRefused
             reportTimings()

@@ -83,6 +83,7 @@ public final class CurlTransport: HTTPTransport {
                 "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
         }
         do throws(TransportError) {
+            try CurlLoop.listen(to: mailbox, with: epoll)
             try CurlThread.start { [mailbox] in
                 CurlLoop(epoll: epoll, mailbox: mailbox, configuration: configuration, spinLimit: spinLimits.driver).run()
             }
@@ -161,7 +162,9 @@ public final class CurlTransport: HTTPTransport {
     private func answer(to transfer: CurlTransfer) async throws -> CurlExchange.RawHead {
         guard load.count <= 1 else { return try await transfer.exchange.head() }
         let start = CurlLoop.clock()
-        if answerSpin.isWorthwhile { answerSpin.wait(for: transfer.exchange, since: start) }
+        // This thread may have to make the content, for example an event loop.
+        let isContentReady = !transfer.upload.hasContent || transfer.upload.isSmall
+        if isContentReady, answerSpin.isWorthwhile { answerSpin.wait(for: transfer.exchange, since: start) }
         let head = try await transfer.exchange.head()
         answerSpin.note(start: start, head: transfer.exchange.headArrival)
         return head

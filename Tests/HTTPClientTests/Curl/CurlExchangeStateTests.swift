@@ -52,11 +52,25 @@ import Testing
     @Test("Parts are read in order")
     func parts() {
         var state = State()
-        for byte in 1...3 as ClosedRange<UInt8> {
-            #expect(append([byte], to: &state).name == "kept")
-        }
-        for byte in 1...3 as ClosedRange<UInt8> { #expect(part(state.read())?.bytes == [byte]) }
+        let parts = (1...3).map { [UInt8](repeating: $0, count: 2_000) }
+        for part in parts { #expect(append(part, to: &state).name == "kept") }
+        for expected in parts { #expect(part(state.read())?.bytes == expected) }
         #expect(end(state.read()) == "none")
+    }
+
+    @Test("Small parts become few larger ones, none of more than 16 KiB, and no byte is lost or counted twice")
+    func smallParts() {
+        var state = State()
+        let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        for byte in bytes { #expect(append([byte], to: &state).name == "kept") }
+        #expect(append([UInt8](repeating: 0, count: 16_384), to: &state).name == "kept")
+        var read: [[UInt8]] = []
+        while let next = part(state.read()) { read.append(next.bytes) }
+        #expect(Array(read.joined()) == bytes + [UInt8](repeating: 0, count: 16_384))
+        #expect(read.count < 110 && read.allSatisfy { $0.count <= 16_384 })
+        // All bytes were taken out, so that as many fit again.
+        #expect(append([UInt8](repeating: 0, count: State.highWater), to: &state).name == "kept")
+        #expect(append([1], to: &state).name == "refused")
     }
 
     @Test("A part goes to the waiting reader, and the next part is kept")

@@ -373,6 +373,43 @@ import Testing
         }
     }
 
+    /// Trusts the first server that it judges, and refuses all later ones.
+    private struct TrustingOnce: ServerTrustEvaluating {
+        private let count = Shared(0)
+
+        func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+            let number = count.change { count in
+                count += 1
+                return count
+            }
+            return number == 1 ? .trusted : .refused(TrustRefusal(.evaluatorFailed, trust: trust, detail: "not twice"))
+        }
+    }
+
+    @Test("A POST that the server read is a lost connection, not a refused server, when the next connection is refused")
+    func refusedAfterSending() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = try await connection.receiveHead()
+        } body: { server, request, transport in
+            var request = request
+            request.policy = TrustPolicy(
+                rules: try HostMap([(try HostPattern("localhost"), TrustRule(evaluators: [TrustingOnce()]))]),
+                defaultAnchors: request.policy.defaultAnchors)
+            _ = try await transport.send(request).body.collect(upTo: 10)
+            var post = request
+            post.method = .post
+            post.body = .bytes(Array("pay=100".utf8))
+            let sent = post
+            let error = await transportError { try await transport.send(sent) }
+            #expect(error?.code == .connectionLost && error?.isSafeToRepeat == false && error?.refusal == nil)
+            #expect(String(decoding: server.received, as: UTF8.self).components(separatedBy: "POST / ").count - 1 == 1)
+            // Nothing of the next request was sent.
+            #expect(await transportError { try await transport.send(sent) }?.code == .trustRefused)
+        }
+    }
+
     @Test("The client resends a GET if the reused connection is dead")
     func resendIdempotent() async throws {
         try await withScript { connection in
