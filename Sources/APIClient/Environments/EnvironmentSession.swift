@@ -2,6 +2,7 @@ public import Approov
 internal import ApproovBase
 internal import CertificatePinning
 public import Foundation
+internal import FoundationNetworking
 internal import HTTPClient
 internal import HTTPRecording
 public import Logging
@@ -9,8 +10,10 @@ internal import Synchronization
 
 /// A session that can move to another ``APIEnvironment`` while the program runs.
 ///
-/// ``use(_:)`` makes a new session, with its own service, tokens, pins and connections. Requests that are under way stay in the old
-/// environment until they end; later ones go to the new one. Take ``current`` once for requests that belong together.
+/// ``use(_:)`` makes a new session, with its own service, tokens, pins, cookies and connections. Requests that are under way stay in the
+/// old environment until they end; later ones go to the new one. Take ``current`` once for requests that belong together.
+///
+/// Each session keeps its cookies in memory. No other environment gets them, and neither does a later session of the same one.
 ///
 /// Each environment has its own folder of state, because the configurations of two accounts exclude each other.
 public final class EnvironmentSession: Sendable {
@@ -127,8 +130,10 @@ public final class EnvironmentSession: Sendable {
                     .invalidEnvironment,
                     "it has the trust pinned, but neither an account's configuration nor pins: add one, or use pathValidation")
             }
+            // The default configuration has the cookies of the whole process, so that one environment would send another one's.
             let session = try ApproovSession(
-                service: service, trustManager: try trust(of: environment, anchors, logger), configuration: configuration)
+                wrapping: URLSession(configuration: .ephemeral), service: service,
+                trustManager: try trust(of: environment, anchors, logger), configuration: configuration)
             var client = try APIClient(base: environment.baseURL, session: session)
             try adjust(environment, &client)
             return Current(environment: environment, session: session, client: client, service: service)

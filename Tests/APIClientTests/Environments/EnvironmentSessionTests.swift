@@ -87,6 +87,20 @@ import Testing
         #expect(try await first.get("items", as: String.self) == "https://a.test/v1/items a")
     }
 
+    @Test("A cookie stays in the session that got it: neither another environment nor a later session of the same one sends it")
+    func cookies() async throws {
+        let transport = InProcessTransport { request in
+            TransportResponse(status: 200, headerFields: [.setCookie: "id=1; Path=/"], url: request.url)
+        }
+        let api = try session(environment("a"), transport)
+        for _ in 1...2 { _ = try await status(api.session) }
+        for name in ["b", "a"] {
+            try api.use(environment(name))
+            _ = try await status(api.session)
+        }
+        #expect(transport.requests.map { $0.headerFields[.cookie] } == [nil, "id=1", nil, nil])
+    }
+
     @Test("Each attested environment has a folder of its own, and one that cannot be set up leaves the old one in use")
     func folders() async throws {
         let world = try World()
