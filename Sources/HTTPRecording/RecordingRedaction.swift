@@ -8,14 +8,15 @@
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone.
-/// - **Bodies**: in JSON and forms, the values whose name is secret. In every body, JSON Web Tokens, and the values that were redacted in
-///   the same exchange and have eight bytes or more.
+/// - **Bodies**: in JSON, lines of JSON and forms, the values whose name is secret. In every body, JSON Web Tokens, and the values that
+///   were redacted in the same exchange and have eight bytes or more. A body that looks like JSON and is not, or is compressed, is not
+///   recorded: the request fails.
 ///
 /// A name is secret if it contains a word such as "password", "token", "secret" or "session", or is equal to a shorter one such as "pin",
 /// or to one of ``secretNames``. Letter case, `-` and `_` do not count.
 ///
-/// Personal data without such a name stays, and so do secrets in another encoding and in paths without a pattern: read a recording before
-/// you publish it.
+/// Personal data without such a name stays, and so do secrets in XML, plain text and other formats, in another encoding, and in paths
+/// without a pattern: read a recording before you publish it.
 public struct RecordingRedaction: Sendable, Hashable {
     /// What happens to bodies.
     public enum Bodies: Sendable, Hashable {

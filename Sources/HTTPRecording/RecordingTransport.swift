@@ -20,6 +20,7 @@ import HTTPTypes
 /// The body of a response with a status of 200 to 299 reaches the caller as it arrives, and the exchange is recorded when the body has been
 /// read to the end; if the caller drops the body before that, or the transfer fails, nothing is recorded. Any other response is read and
 /// recorded before the caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that.
+/// Unless the redaction keeps bodies, only JSON and forms have a hash: readers could find a short text, such as a code, by trying.
 ///
 /// Oblivious HTTP messages pass unrecorded, because no later request could open them.
 public final class RecordingTransport: HTTPTransport {
@@ -62,7 +63,7 @@ public final class RecordingTransport: HTTPTransport {
         var secrets: Set<String> = []
         let url = redactor.url(request.url.text, &secrets)
         let lines = redactor.lines(request.headerFields, isRequest: true, &secrets)
-        let digest = BodyDigest.text(of: request, redactor, secrets)
+        let digest = BodyDigest.recordedText(of: request, redactor, secrets)
         let response = try await base.send(request)
 
         let responseLines = redactor.lines(response.headerFields, isRequest: false, &secrets)

@@ -83,17 +83,42 @@ import Testing
 
     @Test("Bodies are compared only if the caller asks for it")
     func bodies() async throws {
-        let requests = try ["a", "b"].map { try TransportRequest("https://api.test/", .post, body: .bytes(Array($0.utf8))) }
+        let requests = try ["[1]", "[2]"].map { try TransportRequest("https://api.test/", .post, body: .bytes(Array($0.utf8))) }
         try await site.record(requests) { request in
             guard case .bytes(let bytes) = request.body else { return TransportResponse("", to: request) }
             return TransportResponse("to " + String(decoding: bytes, as: UTF8.self), to: request)
         }
         let comparing = try ReplayTransport(from: site.recording, comparingBodiesBy: .standard)
-        #expect(try await comparing.send(requests[1]).text == "to b")
-        #expect(try await comparing.send(requests[0]).text == "to a")
+        #expect(try await comparing.send(requests[1]).text == "to [2]")
+        #expect(try await comparing.send(requests[0]).text == "to [1]")
         let third = try TransportRequest("https://api.test/", .post, body: .bytes([3]))
         await #expect(throws: TransportError(.recordingMissing, "")) { try await comparing.send(third) }
-        #expect(try await ReplayTransport(from: site.recording).send(third).text == "to a")
+        #expect(try await ReplayTransport(from: site.recording).send(third).text == "to [1]")
+    }
+
+    @Test("A recorded request without a hash matches any body, in order, and a hash of a text from an earlier version is compared")
+    func textBodies() async throws {
+        let requests = try ["493027", "493028"].map {
+            try TransportRequest("https://api.test/", .post, [.contentType: "text/plain"], body: .bytes(Array($0.utf8)))
+        }
+        let statuses = Shared([201, 202])
+        try await site.record(requests) { TransportResponse("", to: $0, status: statuses.change { $0.removeFirst() }) }
+        #expect(try !site.everything.contains("bodySHA256"))
+        let replay = try ReplayTransport(from: site.recording, comparingBodiesBy: .standard)
+        #expect(try await replay.send(requests[1]).status == 201)
+        #expect(try await replay.send(requests[0]).status == 202)
+
+        let earlier = try Site()
+        for (index, request) in requests.enumerated() {
+            let digest = try #require(BodyDigest.text(of: request, Redactor(.standard), []))
+            let head = #"{"method":"POST","url":"https://api.test/","bodySHA256":"\#(digest)"}"#
+            try earlier.write(#"{"request":\#(head),"response":{"status":\#(201 + index)}}"#, to: "\(index).json")
+        }
+        let comparing = try ReplayTransport(from: earlier.recording, comparingBodiesBy: .standard)
+        #expect(try await comparing.send(requests[1]).status == 202)
+        #expect(try await comparing.send(requests[0]).status == 201)
+        let other = try TransportRequest("https://api.test/", .post, [.contentType: "text/plain"], body: .bytes([1]))
+        await #expect(throws: TransportError(.recordingMissing, "")) { try await comparing.send(other) }
     }
 
     @Test("The length of an edited body is right, and HEAD gets none")

@@ -24,7 +24,7 @@ struct RecordedExchange: Sendable {
     /// The redacted URL; absolute.
     var url: String
     var requestLines: [String] = []
-    /// The SHA-256 of the redacted request body, in hexadecimal; nil when it is not known, as for a stream.
+    /// The SHA-256 of the redacted request body, in hexadecimal; nil when it is not known, as for a stream, or could be guessed.
     var bodyDigest: String?
     var status: Int
     var version: String

@@ -9,13 +9,24 @@ enum BodyDigest {
 
     /// The SHA-256 of the redacted body in hexadecimal; nil for a stream, a file, a large body and one that cannot be redacted.
     static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>) -> String? {
-        let bytes: [UInt8]
-        switch request.body {
-        case .none: bytes = []
-        case .bytes(let content) where content.count <= maximumBytes: bytes = content
-        case .bytes, .file, .stream: return nil
-        }
-        guard let redacted = try? redactor.body(bytes, request.headerFields, secrets) else { return nil }
+        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, secrets) else { return nil }
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
+    }
+
+    /// The text for a recording; nil also for a body whose secrets cannot be found.
+    ///
+    /// Such a body may be a secret and nothing else, such as a code of six digits, which readers of the recording find by trying.
+    static func recordedText(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>) -> String? {
+        guard let bytes = bytes(of: request) else { return nil }
+        guard redactor.rules.bodies == .keep || redactor.findsSecrets(in: bytes, request.headerFields) else { return nil }
+        return text(of: request, redactor, secrets)
+    }
+
+    private static func bytes(of request: TransportRequest) -> [UInt8]? {
+        switch request.body {
+        case .none: []
+        case .bytes(let content) where content.count <= maximumBytes: content
+        case .bytes, .file, .stream: nil
+        }
     }
 }

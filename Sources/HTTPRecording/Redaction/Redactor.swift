@@ -9,6 +9,15 @@ struct Redactor: Sendable {
     private static let credentials: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
     ]
+    private static let jsonLinesTypes: Set<String> = ["application/jsonl", "application/x-jsonlines", "application/x-ndjson"]
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// What some servers put before JSON, so that a page of another site cannot load it as a script.
+    private static let scriptGuard = Array(")]}'".utf8)
+
+    /// How a body names its values.
+    private enum Format {
+        case json, jsonLines, form, unknown
+    }
 
     let rules: RecordingRedaction
     private let keptFields: Set<String>
@@ -74,31 +83,72 @@ struct Redactor: Sendable {
     ///   - fields: The header fields that describe it.
     ///   - secrets: The values that were redacted in this exchange.
     /// - Returns: The body without secrets.
-    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or claims to be JSON and is not: its secrets
-    ///   cannot be found.
+    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or claims to be JSON and is
+    ///   not: its secrets cannot be found.
     func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; send no Accept-Encoding of your own")
         }
-        let type = fields.mediaType
-        var bytes = bytes
-        let isJSON = type == "application/json" || type.hasSuffix("+json") || type == "text/json"
-        if isJSON || Self.looksLikeJSON(bytes) {
-            do {
-                bytes = try JSONRedactor.redacted(bytes, names)
-            } catch {
-                guard !isJSON else { throw Self.refusal("is not the JSON that its Content-Type promises") }
-            }
-        } else if type == "application/x-www-form-urlencoded" {
-            bytes = form(bytes)
+        let redacted: [UInt8]
+        switch Self.format(of: bytes, fields) {
+        case .json: redacted = try json(bytes)
+        case .jsonLines: redacted = try jsonLines(bytes)
+        case .form: redacted = form(bytes)
+        case .unknown: redacted = bytes
         }
-        return ByteScrubber(secrets).scrubbed(bytes)
+        return ByteScrubber(secrets).scrubbed(redacted)
     }
 
-    private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
-        let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    /// Whether the secrets in a body are found by their names.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole body.
+    ///   - fields: The header fields that describe it.
+    /// - Returns: Whether the body is empty, JSON or a form.
+    func findsSecrets(in bytes: [UInt8], _ fields: HTTPFields) -> Bool { bytes.isEmpty || Self.format(of: bytes, fields) != .unknown }
+
+    private static func format(of bytes: [UInt8], _ fields: HTTPFields) -> Format {
+        let type = fields.mediaType
+        if jsonLinesTypes.contains(type) { return .jsonLines }
+        if type == "application/json" || type.hasSuffix("+json") || type == "text/json" || looksLikeJSON(bytes[...]) { return .json }
+        if type == "text/event-stream", hasJSONEvents(bytes) { return .json }
+        return type == "application/x-www-form-urlencoded" ? .form : .unknown
+    }
+
+    private static func looksLikeJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        if rest.starts(with: byteOrderMark) { rest = rest.dropFirst(byteOrderMark.count) }
+        rest = rest.drop(while: isBlank)
+        if rest.starts(with: scriptGuard) { rest = rest.dropFirst(scriptGuard.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") } }
+        // No JSON has a control character, and most binary content does.
+        return (rest.first == UInt8(ascii: "{") || rest.first == UInt8(ascii: "[")) && rest.allSatisfy { $0 >= 0x20 || isBlank($0) }
+    }
+
+    /// Whether the value of a line, after its colon, looks like JSON.
+    private static func hasJSONEvents(_ bytes: [UInt8]) -> Bool {
+        bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            .contains { line in looksLikeJSON(line.drop { $0 != UInt8(ascii: ":") }.dropFirst()) }
+    }
+
+    /// Whether a byte may precede JSON: white space, or the separator of a JSON text sequence (RFC 7464).
+    private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D, 0x1E].contains(byte) }
+
+    private func json(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
+        do {
+            return try JSONRedactor.redacted(bytes, names)
+        } catch {
+            throw Self.refusal("is not JSON, although it looks like JSON or its Content-Type promises it")
+        }
+    }
+
+    private func jsonLines(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
+        var lines: [[UInt8]] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            let line = Array(line)
+            try lines.append(line.allSatisfy(Self.isBlank) ? line : json(line))
+        }
+        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
     private func form(_ bytes: [UInt8]) -> [UInt8] {
