@@ -1,10 +1,11 @@
 // Works with the tokens of a folder, as one of several processes, or as one that tests kill.
 //
 //     oauth2-worker store FOLDER KEY NAME
-//     oauth2-worker requests FOLDER KEY ROOTS SERVER COUNT
+//     oauth2-worker requests FOLDER KEY ROOTS SERVER ROUNDS COUNT
 //
-// "store" stores the access token NAME, on the main thread alone, so that tests can count its system calls. "requests" sends COUNT requests
-// to SERVER/api, each with a token that has expired by the process's own clock, and prints the answers.
+// "store" stores the access token NAME, on the main thread alone, so that tests can count its system calls. In each of ROUNDS
+// rounds, "requests" sends COUNT requests at once to SERVER/api with a token that has expired by the process's own clock, and prints the
+// answers.
 import ApproovBase
 import CertificatePinning
 import Foundation
@@ -40,11 +41,13 @@ func requests(_ arguments: [String], _ store: FileTokenStore) async throws {
     let session = try ApproovSession(
         wrapping: URLSession(configuration: .ephemeral), service: nil, trustManager: trustManager,
         interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("localhost")])])
-    guard let url = URL(string: arguments[5] + "/api"), let count = Int(arguments[6]) else { throw CocoaError(.fileNoSuchFile) }
-    for _ in 0..<count {
+    guard let url = URL(string: arguments[5] + "/api"), let rounds = Int(arguments[6]), let count = Int(arguments[7]) else {
+        throw CocoaError(.fileNoSuchFile)
+    }
+    for _ in 0..<rounds {
         clock.leap(.seconds(3_600))
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<4 { group.addTask { try await session.data(from: url).1.statusCode } }
+            for _ in 0..<count { group.addTask { try await session.data(from: url).1.statusCode } }
             for try await status in group { say("\(status)") }
         }
     }

@@ -1,5 +1,5 @@
 /// A token for the app itself (RFC 6749, section 4.4).
-public struct ClientCredentialsGrant: TokenGrant {
+public struct ClientCredentialsGrant: TokenGrant, CustomStringConvertible, CustomReflectable {
     /// The scope to ask for; nil for that of the server.
     public let scope: String?
     /// Further parameters that the server wants, such as `resource` or `audience`; empty by default.
@@ -28,4 +28,10 @@ public struct ClientCredentialsGrant: TokenGrant {
     public func parameters() async throws -> [(name: String, value: String)] {
         try withScope(scope, withAdditional(additionalParameters, [("grant_type", "client_credentials")]))
     }
+
+    /// Always the same: the additional parameters are not shown.
+    public var description: String { "ClientCredentialsGrant" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

@@ -14,7 +14,7 @@ public protocol RefreshStrategy: Sendable {
 }
 
 /// Renews a token with its refresh token (RFC 6749, section 6).
-public struct RefreshTokenStrategy: RefreshStrategy {
+public struct RefreshTokenStrategy: RefreshStrategy, CustomStringConvertible, CustomReflectable {
     /// Further parameters that the server wants; see ``RefreshGrant/additionalParameters``.
     public let additionalParameters: [(name: String, value: String)]
 
@@ -33,4 +33,10 @@ public struct RefreshTokenStrategy: RefreshStrategy {
     public func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
         try await endpoints.refresh(token, additionalParameters: additionalParameters)
     }
+
+    /// Always the same: the additional parameters are not shown.
+    public var description: String { "RefreshTokenStrategy" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }

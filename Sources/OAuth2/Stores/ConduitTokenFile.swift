@@ -6,7 +6,7 @@ public import Foundation
 /// A token file of Conduit's `OAuth2TokenFileStore`, encrypted with its AES-256-CBC cipher, to be moved into a store of this module.
 ///
 /// That format has no authentication: a program that can write the file can choose the token. Move each file once, and do not keep it.
-public struct ConduitTokenFile: Sendable {
+public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflectable {
     private static let maximumBytes = 64 * 1_024
     private static let rounds = 45_000
 
@@ -73,6 +73,12 @@ public struct ConduitTokenFile: Sendable {
             return isNew
         }
     }
+
+    /// Always the same: neither the passphrase nor the salt is shown.
+    public var description: String { "ConduitTokenFile" }
+
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 
     private func decrypted(_ content: [UInt8]) throws -> [UInt8] {
         guard content.count >= 32, content.count % 16 == 0 else { throw CryptoKitError.incorrectParameterSize }

@@ -57,9 +57,13 @@ public final class FileTokenStore: TokenStore {
     /// Removes the token of a key.
     ///
     /// - Parameter key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`; the token is then still there.
     public func remove(for key: TokenKey) async throws {
-        guard FileStatus(folder) != nil else { return }
+        guard FileStatus(folder) != nil else {
+            if errno == ENOENT { return }
+            throw OAuth2Error(
+                .storeFailed, "\(folder) cannot be examined: \(String(cString: strerror(errno))); check the folders above it")
+        }
         try withFileLock(key) { try self.delete(key) }
     }
 

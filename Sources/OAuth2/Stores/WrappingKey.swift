@@ -75,16 +75,19 @@ public struct WrappingKey: Sendable {
     /// A random key in the kernel's keyring of the user, which is gone after a restart of the machine.
     ///
     /// Tokens of before the restart then give ``OAuth2Error`` with code `wrongKey`.
-    /// - Parameter description: The name of the key in the keyring.
+    /// - Parameter description: The name of the key in the keyring; give each folder of tokens another one.
     /// - Returns: The key.
     public static func keyring(_ description: String = "approov:oauth2:wrapping-key") -> WrappingKey {
-        WrappingKey(inFolder: { _ in
-            if let key = try KernelKeyring.read(description, limit: byteCount) { return key }
-            try KernelKeyring.write(SystemRandom.bytes(byteCount), named: description)
-            guard let key = try KernelKeyring.read(description, limit: byteCount) else {
-                throw OAuth2Error(.storeFailed, "the kernel's keyring lost a key that was just added; use another kind of key")
+        WrappingKey(inFolder: { folder in
+            // Adding a key replaces an earlier one: of two first uses at once, the second would replace the first one's key.
+            try alone(in: folder) {
+                if let key = try KernelKeyring.read(description, limit: byteCount) { return key }
+                try KernelKeyring.write(SystemRandom.bytes(byteCount), named: description)
+                guard let key = try KernelKeyring.read(description, limit: byteCount) else {
+                    throw OAuth2Error(.storeFailed, "the kernel's keyring lost a key that was just added; use another kind of key")
+                }
+                return key
             }
-            return key
         })
     }
 
@@ -92,13 +95,25 @@ public struct WrappingKey: Sendable {
     ///
     /// - Parameter folder: The folder of the tokens.
     /// - Returns: The bytes.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` or `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `configurationError`, `storeFailed` or `storeBusy`.
     func bytes(folder: String) throws -> [UInt8] {
         let key = try load(folder)
         guard key.count == Self.byteCount else {
             throw OAuth2Error(.configurationError, "the key that seals tokens must have \(Self.byteCount) bytes, not \(key.count)")
         }
         return key
+    }
+
+    /// Runs `body` while no other process or thread does for the same folder, which is made when it is missing.
+    private static func alone(in folder: String, _ body: () throws -> [UInt8]) throws -> [UInt8] {
+        do {
+            try PrivateFile.makeFolder(path: folder)
+            return try FileLock(path: "\(folder)/wrapping.lock").withLock(body)
+        } catch let error as FileError {
+            throw OAuth2Error(.storeFailed, "the folder of the tokens cannot be made", cause: error)
+        } catch let error as FileLock.Failure {
+            throw OAuth2Error(.storeBusy, "the key in the kernel's keyring is in use", cause: error)
+        }
     }
 
     /// Reads random bytes from a private file, which is made when it is missing.

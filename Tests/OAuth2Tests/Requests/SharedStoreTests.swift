@@ -9,8 +9,10 @@ import Testing
 
 @Suite("Processes that share a token store", .tags(.sockets, .processes, .slow))
 struct SharedStoreTests {
-    @Test("Four processes share tokens of a server that revokes a refresh token used twice: no user is logged out")
-    func fourProcesses() async throws {
+    @Test(
+        "Four processes share tokens of a server that revokes a refresh token used twice: no user is logged out",
+        arguments: [(rounds: 25, count: 4), (rounds: 1, count: 250)])
+    func fourProcesses(rounds: Int, count: Int) async throws {
         let server = try await RotatingServer()
         let folder = try TemporaryFolder()
         let (tokens, key) = (folder.path("tokens"), folder.path("keys/k"))
@@ -22,19 +24,20 @@ struct SharedStoreTests {
         let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    try await ChildProcess.run(ChildProcess.beside("oauth2-worker"), ["requests", tokens, key, roots, url, "25"])
+                    try await ChildProcess.run(
+                        ChildProcess.beside("oauth2-worker"), ["requests", tokens, key, roots, url, "\(rounds)", "\(count)"])
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         for run in runs {
             #expect(run.exitCode == 0, "\(run.errors)")
-            #expect(run.output == String(repeating: "200\n", count: 100))
+            #expect(run.output == String(repeating: "200\n", count: rounds * count))
         }
         let state = server.state.value
-        #expect(!state.isRevoked && state.answers == 400)
-        // Each process finds its token expired 25 times, and takes what another one renewed if that has not.
-        #expect((25...100).contains(state.refreshes))
+        #expect(!state.isRevoked && state.answers == 4 * rounds * count)
+        // Each process finds its token expired once in each round, and takes what another one renewed if that has not.
+        #expect((rounds...4 * rounds).contains(state.refreshes))
         #expect(try await credentials.token().refreshToken == "r\(state.current)")
         await server.stop()
     }

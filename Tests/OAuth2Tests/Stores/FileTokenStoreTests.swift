@@ -166,6 +166,18 @@ import Testing
         #expect(try await store.token(for: key)?.accessToken == "b")
     }
 
+    @Test("Removing a token does nothing when there is no folder, and fails when the folder cannot be examined")
+    func removeWithoutFolder() async throws {
+        let place = try Place()
+        try await place.store.remove(for: place.key)
+        try place.folder.write("", to: "file")
+        symlink("loop", place.folder.path("loop"))
+        for parent in ["file", "loop"] {
+            let store = FileTokenStore(directory: place.folder.file("\(parent)/tokens"), key: .file(place.folder.file("keys/wrapping.key")))
+            #expect(await place.thrown { try await store.remove(for: place.key) } == .storeFailed, "\(parent)")
+        }
+    }
+
     @Test("A folder that others can write to is refused")
     func folder() async throws {
         let place = try Place()

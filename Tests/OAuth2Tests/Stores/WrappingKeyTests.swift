@@ -72,4 +72,31 @@ import Testing
         let key = try WrappingKey.keyring(name).bytes(folder: folder.path)
         #expect(try key.count == 32 && WrappingKey.keyring(name).bytes(folder: folder.path) == key)
     }
+
+    @Test("The first use of a key in the kernel's keyring holds a private lock in the folder of the tokens, which it makes")
+    func keyringLock() throws {
+        let folder = try TemporaryFolder()
+        let name = "approov:test:\(UUID().uuidString)"
+        defer { try? KernelKeyring.remove(name) }
+        // The lock comes first, so its file is there also where the keyring cannot be used.
+        _ = try? WrappingKey.keyring(name).bytes(folder: folder.path("tokens"))
+        #expect(FileStatus(folder.path("tokens"))?.permissions == 0o700)
+        #expect(FileStatus(folder.path("tokens/wrapping.lock"))?.permissions == 0o600)
+    }
+
+    @Test(
+        "Many first uses at once of a key in the kernel's keyring give one key",
+        .enabled("the kernel's keyring cannot be used here") { KeyringTokenStoreTests.isPossible })
+    func keyringAtOnce() async throws {
+        for round in 0..<50 {
+            let folder = try TemporaryFolder()
+            let name = "approov:test:\(UUID().uuidString)"
+            defer { try? KernelKeyring.remove(name) }
+            let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<4 { group.addTask { try WrappingKey.keyring(name).bytes(folder: folder.path("tokens")) } }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+            #expect(keys.count == 1, "round \(round)")
+        }
+    }
 }

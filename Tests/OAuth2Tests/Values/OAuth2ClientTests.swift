@@ -28,13 +28,22 @@ import Testing
         var text = ""
         let token = try Samples.token("SECRET1", refresh: "SECRET2")
         let request = try AuthorizationRequest(client: Samples.client(secret: "SECRET3"), redirectURI: Samples.url("http://127.0.0.1/cb"))
+        let more = [(name: "api_key", value: "SECRET7")]
+        let device = DeviceAuthorization(
+            deviceCode: "SECRET8", userCode: "SECRET9", verificationURI: Samples.url("https://login.test/go"), verificationURIComplete: nil,
+            lifetime: .seconds(60), interval: .seconds(5), deadline: .seconds(60))
         let values: [Any] = [
-            token, try Samples.client(secret: "SECRET3"), request, PasswordGrant(username: "u", password: "SECRET4"),
-            RefreshGrant(refreshToken: "SECRET2"),
-            AuthorizationCodeGrant(code: "SECRET5", redirectURI: Samples.url("http://127.0.0.1/cb"), verifier: request.verifier),
-            ExtensionGrant(type: "x", parameters: [("assertion", "SECRET6")]),
+            token, try Samples.client(secret: "SECRET3"), request,
+            PasswordGrant(username: "u", password: "SECRET4", additionalParameters: more),
+            RefreshGrant(refreshToken: "SECRET2", additionalParameters: more),
+            AuthorizationCodeGrant(
+                code: "SECRET5", redirectURI: Samples.url("http://127.0.0.1/cb"), verifier: request.verifier, additionalParameters: more),
+            ExtensionGrant(type: "x", parameters: [("assertion", "SECRET6")]), device, DeviceCodeGrant(device, additionalParameters: more),
+            ClientCredentialsGrant(additionalParameters: more), RefreshTokenStrategy(additionalParameters: more),
+            ConduitTokenFile(Samples.url("file:///token.bin"), passphrase: "SECRET10", salt: "SECRET11"),
         ]
         for value in values {
+            text += "\(value)"
             print(value, to: &text)
             debugPrint(value, to: &text)
             dump(value, to: &text)

@@ -99,7 +99,7 @@ extension NameUse {
             let file = ConduitTokenFile(folder.file("missing"), passphrase: "p", salt: "s")
             #expect(try await !file.move(to: MemoryTokenStore(), for: key()))
         },
-        NameUse("Auth.Migrator, TokenMigrator") { (_) async throws in
+        NameUse("TokenMigrator") { (_) async throws in
             let (old, new) = (MemoryTokenStore(), MemoryTokenStore())
             try await old.store(token(), for: key())
             #expect(try await TokenMigration(from: old, to: new).run([key()]) == 1)
