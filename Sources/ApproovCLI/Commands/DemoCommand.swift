@@ -6,9 +6,9 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Run the whole system on this machine; show that it works and that attacks fail.",
         discussion: """
-            Starts an authority, a protected API, a relay, a gateway, an
-            impostor and an app on loopback, with real sockets and TLS, on ports
-            that the system picks. It needs no network, no account and no root.
+            Starts an authority, a protected API, an authorization server, a relay,
+            a gateway, an impostor and an app on loopback, with real sockets and
+            TLS, on ports that the system picks. It needs no network, no account and no root.
 
             Prints a line for each step: what it proves, what the demo saw, and how
             long it took; then how many steps succeeded, and what to try next. With

@@ -47,12 +47,10 @@ struct DemoApp {
     func order(_ text: String, at url: String, authorization: String) async throws -> (answer: Answer, sent: TransportRequest) {
         let transport = LastRequest(base: try CurlTransport())
         var configuration = ApproovSessionConfiguration()
+        configuration.bindHeader = ShapesAPI.bindingHeader
         configuration.signing = .installation()
         configuration.transport = transport
-        let session = try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: service,
-            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), bindHeader: ShapesAPI.bindingHeader,
-            configuration: configuration)
+        let session = try makeSession(configuration)
         var request = URLRequest(url: try parsed(url))
         request.httpMethod = "POST"
         request.httpBody = Data(text.utf8)
@@ -86,7 +84,16 @@ struct DemoApp {
         return result.token
     }
 
-    private func parsed(_ url: String) throws -> URL {
+    /// Makes another session, with cookies of its own.
+    func makeSession(
+        _ settings: ApproovSessionConfiguration, wrapping configuration: URLSessionConfiguration = .ephemeral
+    ) throws -> ApproovSession {
+        try ApproovSession(
+            wrapping: URLSession(configuration: configuration), service: service,
+            trustManager: ApproovTrustManager(anchors: TrustAnchors(pem: roots)), configuration: settings)
+    }
+
+    func parsed(_ url: String) throws -> URL {
         guard let url = URL(string: url) else { throw DemoFailure("\(url) is not a URL") }
         return url
     }

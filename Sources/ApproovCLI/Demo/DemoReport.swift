@@ -33,7 +33,8 @@ struct DemoReport {
         Console.line(
             """
             approov demo: the whole system on this machine
-            It starts an authority, a protected API, an impostor of that API, a relay, a gateway and an app, on ports that the system picks.
+            It starts an authority, protected APIs, an impostor of one, an authorization server, a relay, a gateway and an app, on ports
+            that the system picks.
             Each line says what the step proves and, after the colon, what the demo saw. At the end the demo removes everything.
 
             """)

@@ -61,6 +61,8 @@ struct DemoRun {
             _ = try await report.step(.signedRequest) { ((), detail: try await steps.signedRequest()) }
             _ = try await report.step(.limitedUse) { ((), detail: try await steps.limitedUse()) }
             _ = try await report.step(.secureString) { ((), detail: try await steps.secureString()) }
+            _ = try await report.step(.tokenRefresh) { ((), detail: try await steps.tokenRefresh()) }
+            _ = try await report.step(.logOut) { ((), detail: try await steps.logOut()) }
             _ = try await report.step(.impostor) { ((), detail: try await steps.impostor()) }
             _ = try await report.step(.unregisteredExecutable) { ((), detail: try await steps.unregisteredExecutable()) }
             _ = try await report.step(.oblivious) { ((), detail: try await steps.oblivious()) }

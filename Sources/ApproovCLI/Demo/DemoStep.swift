@@ -6,6 +6,8 @@ enum DemoStep: String, CaseIterable {
     case signedRequest = "signed-request"
     case limitedUse = "limited-use"
     case secureString = "secure-string"
+    case tokenRefresh = "token-refresh"
+    case logOut = "log-out"
     case impostor
     case unregisteredExecutable = "unregistered-executable"
     case oblivious
@@ -21,6 +23,8 @@ enum DemoStep: String, CaseIterable {
         case .signedRequest: "The API refuses a signed request of which one byte was changed on the way"
         case .limitedUse: "A token for one use is refused when it is used twice"
         case .secureString: "The app uses, at an API, a secret that is in none of the app's files"
+        case .tokenRefresh: "An expired user token is refreshed once for a hundred waiting requests"
+        case .logOut: "Logging out leaves nothing of the first user for the second"
         case .impostor: "A server with another key gets no byte of the request, although the app trusts its CA"
         case .unregisteredExecutable: "An app that was changed by one byte gets no token that the API accepts"
         case .oblivious: "With Oblivious HTTP neither relay nor gateway sees both the client's address and the request"

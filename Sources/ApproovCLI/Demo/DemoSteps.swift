@@ -223,7 +223,7 @@ struct DemoSteps {
                 url: sent.url, method: sent.method, headerFields: sent.headerFields, body: .bytes(Array(body.utf8)), policy: policy))
     }
 
-    private func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
+    func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
         guard holds else { throw DemoFailure(otherwise()) }
     }
 }

@@ -22,6 +22,8 @@ struct DemoWorld {
     let impostor: RawServer
     /// The relay, the gateway, and the API behind them.
     let oblivious: ObliviousWorld
+    /// The authorization server, and the API with users.
+    let users: UsersWorld
 
     /// The initial configuration that the app ships with.
     var configurationFile: URL { folder.appending(path: "approov-initial.config") }
@@ -50,9 +52,11 @@ struct DemoWorld {
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nimpostor")
         }
         let oblivious = try await ObliviousWorld.start(in: folder, account: authority.store, root: root)
+        let users = try await UsersWorld.start(
+            root: root, apiKey: keys[0], verifier: authority.store.tokenVerifier(audience: apiHost))
         let world = DemoWorld(
-            folder: folder, authority: authority, root: root, keys: keys, api: api, secret: secret, impostor: impostor, oblivious: oblivious
-        )
+            folder: folder, authority: authority, root: root, keys: keys, api: api, secret: secret, impostor: impostor,
+            oblivious: oblivious, users: users)
         try await Data(authority.initialConfiguration().serialized).write(to: world.configurationFile)
         try Data(root.pem.utf8).write(to: world.rootsFile)
         return world
@@ -66,7 +70,8 @@ struct DemoWorld {
         async let stopped: Void = api.stop()
         async let stoppedImpostor: Void = impostor.stop()
         async let stoppedOblivious: Void = oblivious.stop()
+        async let stoppedUsers: Void = users.stop()
         await authority.stop(removingStore: false)
-        _ = await (stopped, stoppedImpostor, stoppedOblivious)
+        _ = await (stopped, stoppedImpostor, stoppedOblivious, stoppedUsers)
     }
 }

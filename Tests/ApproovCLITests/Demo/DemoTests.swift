@@ -17,8 +17,8 @@ struct DemoTests {
     }
 
     private static let steps = [
-        "start", "attested-call", "other-authorization", "signed-request", "limited-use", "secure-string", "impostor",
-        "unregistered-executable", "oblivious", "rotated-pins", "restart-offline",
+        "start", "attested-call", "other-authorization", "signed-request", "limited-use", "secure-string", "token-refresh",
+        "log-out", "impostor", "unregistered-executable", "oblivious", "rotated-pins", "restart-offline",
     ]
 
     @Test("Every step succeeds, --json prints one object for each, and the demo leaves no file behind")
