@@ -52,7 +52,7 @@ extension Resource {
             let (data, head) = try await session.data(for: request, limit: client.maximumBytes)
             result = CachedData(data: data, head: head, isFromCache: false)
         }
-        try result.response.check(statuses: client.rules.configuration(for: url).statuses ?? client.statuses)
+        try result.response.check(statuses: statuses(for: request))
         return result
     }
 }

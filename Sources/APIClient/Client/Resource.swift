@@ -69,9 +69,8 @@ public struct Resource: Sendable {
     public func send(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> APIResponse {
-        let settings = client.rules.configuration(for: url)
-        let response = try await response(method, query: query, body: body, headers: headers)
-        try response.check(statuses: settings.statuses ?? client.statuses)
+        let (response, request) = try await response(method, query: query, body: body, headers: headers)
+        try response.check(statuses: statuses(for: request))
         return response
     }
 
@@ -90,16 +89,15 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
         with deserializer: some ResponseDeserializer<Value>
     ) async throws -> Value {
-        try deserializer.value(of: try await response(method, query: query, body: body, headers: headers))
+        try deserializer.value(of: try await response(method, query: query, body: body, headers: headers).response)
     }
 
     /// Sends a request, and decodes the response from JSON with the client's settings.
     func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
     ) async throws -> Value {
-        let settings = client.rules.configuration(for: url)
-        let deserializer = JSONResponse(type, statuses: settings.statuses ?? client.statuses, decoder: client.decoder())
-        return try await send(method, query: query, body: body, headers: ["Accept": "application/json"], with: deserializer)
+        let (response, request) = try await response(method, query: query, body: body, headers: ["Accept": "application/json"])
+        return try JSONResponse(type, statuses: statuses(for: request), decoder: client.decoder()).value(of: response)
     }
 
     /// Sends a request with parameters where the client puts them, and decodes the response.
@@ -119,14 +117,19 @@ public struct Resource: Sendable {
 
     private func response(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
-    ) async throws -> APIResponse {
+    ) async throws -> (response: APIResponse, request: URLRequest) {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let (data, head) = try await client.connected.get().upload(for: request, body: content, limit: client.maximumBytes)
         // What the cache has of this URL may have changed (RFC 9111, section 4.4).
         if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
             cache.remove(url, of: client.session)
         }
-        return APIResponse(data: data, head: head)
+        return (APIResponse(data: data, head: head), request)
+    }
+
+    /// The statuses to accept for a request: those of the rules for its URL, which has its query, or the client's.
+    func statuses(for request: URLRequest) -> Range<Int> {
+        client.rules.configuration(for: request.url ?? url).statuses ?? client.statuses
     }
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }

@@ -13,7 +13,8 @@ import HTTPClient
 /// ```
 ///
 /// All rules that match apply, in their order, so that later rules win. They run for each request: a header whose value changes needs no
-/// notice. A redirect is another request: a header of a rule does not go to a URL that the rule does not match.
+/// notice. A redirect is another request: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
+/// origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.

@@ -4,7 +4,8 @@ public import Approov
 public struct ScopedConfiguration: Sendable {
     /// Headers to add, by name; a header that the request has already is not replaced.
     ///
-    /// Observers of the session see no value of a header whose name is unknown, such as `X-User`: it may be a secret.
+    /// A header whose name is unknown, such as `X-User`, may be a secret: observers of the session do not see its value, and it is not sent
+    /// after a redirect to another origin.
     public var headers: [String: String] = [:]
     /// The idle timeout of requests for which neither the request nor the client sets one; nil, the default, for that of the session.
     public var timeout: Duration?

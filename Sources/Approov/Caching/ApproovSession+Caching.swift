@@ -53,7 +53,7 @@ extension ApproovSession {
             let step = try RedirectStep(request, body: .none)
             var (_, draft) = try stations.begin(step, flight)
             let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time, in: stations.life)
-            try await stations.interceptors.adapt(&draft, by: deadline)
+            try await stations.interceptors.adapt(&draft, by: deadline, hasLeftOrigin: false)
             try stations.defaults.finish(&draft)
             return CacheableRequest(draft, flight, stations.defaults.defaults)
         } catch let error as FinalError {

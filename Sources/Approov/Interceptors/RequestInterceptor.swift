@@ -18,7 +18,8 @@ public import FoundationNetworking
 /// ```
 ///
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
-/// URL before adding a header that not every host may see.
+/// URL before adding a header that not every host may see. A server chose the URL of a redirect: after one to another origin, the session
+/// drops the headers that the interceptor declares as secret (``secretHeaders``), also if a later redirect leads back. It sends all others.
 public protocol RequestInterceptor: Sendable {
     /// How the session's gate treats the next request that this interceptor adapts; `none` by default.
     ///
@@ -27,7 +28,9 @@ public protocol RequestInterceptor: Sendable {
 
     /// The names of the headers with secret values that the interceptor adds; none by default.
     ///
-    /// Logs and observers never show these headers. Read once, when the session is made; letter case does not count.
+    /// Logs and observers never show these headers, and after a redirect to another origin the session drops them, whatever host it leads
+    /// to. Do not declare a header that the interceptor sets for that host on purpose. Read when the session is made; letter case does not
+    /// count.
     var secretHeaders: Set<String> { get }
 
     /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
@@ -72,8 +75,8 @@ package protocol InPlaceInterceptor: RequestInterceptor {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - report: Takes the names of the headers with secret values that were added, which logs and observers then do not show; nil if
-    ///     no one watches.
+    ///   - report: Takes the names of the headers with secret values that were added. Logs and observers then do not show them, and after a
+    ///     redirect to another origin the session drops them; nil if neither matters.
     func adapt(_ request: inout URLRequest, report: ((Set<String>) -> Void)?)
 }
 

@@ -3,8 +3,31 @@ import Synchronization
 
 /// The counters and timers of a session, each made when it is first needed.
 final class ClientCounters: Sendable {
+    /// What is counted.
+    private enum Kind {
+        case calls
+        case failures
+
+        /// The name of the counter.
+        var label: String {
+            switch self {
+            case .calls: "approov_client_calls"
+            case .failures: "approov_client_failures"
+            }
+        }
+
+        /// The name of the dimension that tells the result.
+        var dimension: String {
+            switch self {
+            case .calls: "status"
+            case .failures: "code"
+            }
+        }
+    }
+
     /// The labels of one counter or timer; the number of their values is bounded.
     private struct Labels: Hashable {
+        var kind: Kind
         var method: String
         var host: String
         var isAttested: Bool
@@ -33,8 +56,7 @@ final class ClientCounters: Sendable {
     }
 
     private let setting: ClientMetrics
-    private let calls = Mutex<[Labels: Meters]>([:])
-    private let failures = Mutex<[Labels: Meters]>([:])
+    private let made = Mutex<[Labels: Meters]>([:])
 
     init(_ setting: ClientMetrics) {
         self.setting = setting
@@ -48,32 +70,37 @@ final class ClientCounters: Sendable {
             case 100...599: "\(status / 100)xx"
             default: "other"
             }
-        let labels = labels(method, target, result)
-        calls.withLock { meters("approov_client_calls", "status", labels, in: &$0) }.count(duration)
+        meters(labels(.calls, method, target, result)).count(duration)
     }
 
     /// Counts a call that failed; `target` is nil if nothing was sent.
     func failed(method: String, target: CallTarget?, code: ApproovError.Code?, duration: Duration) {
-        let labels = labels(method, target, FailureLabel.of(code))
-        failures.withLock { meters("approov_client_failures", "code", labels, in: &$0) }.count(duration)
+        meters(labels(.failures, method, target, FailureLabel.of(code))).count(duration)
     }
 
-    private func labels(_ method: String, _ target: CallTarget?, _ result: String) -> Labels {
+    private func labels(_ kind: Kind, _ method: String, _ target: CallTarget?, _ result: String) -> Labels {
         let host = target.map { setting.hosts.contains($0.host) ? $0.host : "other" } ?? "none"
         return Labels(
-            method: method, host: host, isAttested: target?.isAttested ?? false, isOblivious: target?.isOblivious ?? false, result: result)
+            kind: kind, method: method, host: host, isAttested: target?.isAttested ?? false, isOblivious: target?.isOblivious ?? false,
+            result: result)
     }
 
     /// Returns the meters for some labels, and makes them when they are first needed.
     ///
     /// The timer has no label for the result: those with equal labels are one timer to the factory.
-    private func meters(_ label: String, _ name: String, _ labels: Labels, in made: inout [Labels: Meters]) -> Meters {
-        if let meters = made[labels] { return meters }
+    private func meters(_ labels: Labels) -> Meters {
+        if let meters = made.withLock({ $0[labels] }) { return meters }
+        // Outside of the lock: the factory is the app's code, and may send requests of its own over this session.
+        let dimensions = labels.dimensions + [(labels.kind.dimension, labels.result)]
         let meters = Meters(
-            counter: Counter(label: label, dimensions: labels.dimensions + [(name, labels.result)], factory: setting.factory),
+            counter: Counter(label: labels.kind.label, dimensions: dimensions, factory: setting.factory),
             timer: Timer(label: "approov_client_duration", dimensions: labels.dimensions, factory: setting.factory))
-        made[labels] = meters
-        return meters
+        return made.withLock { made in
+            // Another thread may have been first. Both have the same counter and timer to the factory, so nothing is lost.
+            if let first = made[labels] { return first }
+            made[labels] = meters
+            return meters
+        }
     }
 }
 

@@ -11,6 +11,10 @@ extension ApproovSession {
     /// (Range and If-Range; RFC 9110, sections 14.2 and 13.1.5). If it does not hold, or a redirect leads to another server, the download
     /// begins again.
     ///
+    /// A download that was interrupted after its last byte has no rest. The server then answers with status 416 and the size of the
+    /// content: if the ETag still holds and the file has that size, the file is complete, and the caller gets it with the head of that
+    /// answer.
+    ///
     /// The caller must move or remove the file of a finished download, and the file of a token that is not used. If the session wipes the
     /// request (``ApproovSession/wipe(_:)``), the file is removed, and `onToken` gets no further token.
     ///
@@ -19,12 +23,12 @@ extension ApproovSession {
     ///   - token: The newest token of the interrupted download; nil to begin.
     ///   - onToken: Called with each token, in their order; must not block for long.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
-    /// - Returns: The URL of a file with mode 0600, and the response's head. A response with a status other than 200 and 206 is written to
-    ///   a file of its own, and the token remains valid.
+    /// - Returns: The URL of a file with mode 0600, and the response's head. The file is the content if the status is 200, 206 or 416. A
+    ///   response with another status is written to a file of its own, and the token remains valid.
     /// - Throws: ``ApproovError`` with code `badRequest` when the request is no plain GET or does not fit the token, with code `bodyFailed`
     ///   when the file is missing, is not a file that a download made, or cannot be written, with code `permanentError` when the server
-    ///   reports that there is no rest (416), which removes the file, and with other codes when the request fails; `CancellationError` as
-    ///   soon as the task is cancelled.
+    ///   reports that there is no rest (416) and the file is not the content, which removes the file, and with other codes when the request
+    ///   fails; `CancellationError` as soon as the task is cancelled.
     nonisolated(nonsending) public func download(
         for request: URLRequest, resuming token: ResumeToken?, onToken: (@Sendable (ResumeToken) -> Void)? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -122,7 +126,12 @@ extension ApproovSession {
             current = ResumableDownload.token(for: request, sent.response, file: file.url)
             if token != nil, current == nil { file.discard() }
         case .foreign: return .foreign
-        case .noRest:
+        case .complete where file.isExact:
+            try observation.flight?.check()
+            onProgress?(TransferProgress(completed: file.size, total: file.size))
+            observation.call?.finish(received: 0)
+            return .content(head)
+        case .complete, .noRest:
             file.discard()
             throw ApproovError(
                 .permanentError, "the server reports that there is no rest of the download (416): download again without the token")

@@ -38,7 +38,8 @@ import Synchronization
 /// to another origin (scheme, host or port), the body goes along if the status requires it. Of the request's and the session's headers,
 /// only those that describe the content asked for or sent go along: Accept and its variants, User-Agent, Cache-Control, Range, the
 /// conditions (If-…) and Content-…. All other headers stay behind, such as Authorization, Cookie, X-Api-Key and headers with unknown names,
-/// and so do the headers that tokens are bound to. An interceptor sees the new URL and can add the headers for it.
+/// and so do the headers that tokens are bound to. An interceptor sees the new URL and can add the headers for it, except those that it
+/// declares as secret (``RequestInterceptor/secretHeaders``).
 ///
 /// **Users:** a session with a ``ApproovSessionConfiguration/credential`` adds the user's header to requests to the hosts that you name. When
 /// the user changes, its calls in flight throw a `CancellationError`, although their tasks are not cancelled. See ``wipe(_:)``.

@@ -61,6 +61,12 @@ struct DownloadFile: ~Copyable {
         if !isKept { unlink(url.path(percentEncoded: false)) }
     }
 
+    /// Whether no bytes come after those that count.
+    var isExact: Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && Int(status.st_size) == size
+    }
+
     /// Appends a part.
     ///
     /// - Throws: ``ApproovError`` with code `bodyFailed`, for example when the disk is full; the file is removed with this value.

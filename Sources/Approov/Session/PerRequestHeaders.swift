@@ -6,10 +6,10 @@ public import FoundationNetworking
 /// configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-ID": UUID().uuidString] }
 /// ```
 ///
-/// A header that the request itself has stays. As with the request's own headers, a redirect within the origin keeps the added ones, and
-/// one to another origin drops them, except those that describe the content asked for. The session refuses a request if the closure names a
-/// header that something else sets: Authorization, Cookie and Host, those of the token and of its binding, those of a signature, those that
-/// hold secure strings, those of a proxy, and those that delimit the message.
+/// A request that waits at a gate gets them after the wait. A header that the request itself has stays. As with the request's own headers,
+/// a redirect within the origin keeps the added ones, and one to another origin drops them, except those that describe the content asked
+/// for. The session refuses a request if the closure names a header that something else sets: Authorization, Cookie and Host, those of the
+/// token and of its binding, those of a signature, those that hold secure strings, those of a proxy, and those that delimit the message.
 public struct PerRequestHeaders: Sendable {
     /// How often the closure is called.
     public enum Scope: Sendable, Hashable {

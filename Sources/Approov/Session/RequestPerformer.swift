@@ -36,8 +36,9 @@ struct RequestPerformer: Sendable {
         try stations.life.checkBegin()
         let deadline = RequestDeadline(after: totalTimeout, on: time, in: stations.life)
         var first = try RedirectStep(request, body: body, urls: urls)
-        if !stations.perRequestHeaders.isOff { try stations.perRequestHeaders.beginCall(&first.request) }
-        var step = try stations.perRequestHeaders.isOff ? first : attempt(of: first)
+        var step = first
+        /// Whether the next pass begins an attempt whose per-request headers are still to be made.
+        var lacksHeaders = !stations.perRequestHeaders.isOff
         var redirects = 0
         var attempt = 1
         var isRenewed = false
@@ -48,6 +49,10 @@ struct RequestPerformer: Sendable {
             observation.call?.begins(attempt: attempt, redirect: redirects)
             var outcome: Result<SentRequest, any Error>
             do {
+                if lacksHeaders {
+                    step = try await begin(attempt, of: &first, by: deadline)
+                    lacksHeaders = false
+                }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
             } catch let error as FinalError {
                 throw error.cause
@@ -94,15 +99,31 @@ struct RequestPerformer: Sendable {
             mayHaveRun = mayHaveRun || redirects > 0 || Self.mayHaveRun(outcome)
             attempt += 1
             redirects = 0
-            step = try stations.perRequestHeaders.isOff ? first : self.attempt(of: first)
+            step = first
+            lacksHeaders = !stations.perRequestHeaders.isOff
         }
     }
 
-    /// Returns the step with which an attempt begins.
-    private func attempt(of first: RedirectStep) throws -> RedirectStep {
-        var step = first
-        try stations.perRequestHeaders.beginAttempt(&step.request)
-        return step
+    /// Makes the per-request headers of an attempt, as soon as the gate is open.
+    ///
+    /// The pass then enters the gate again, which is immediate. If the gate closes in between, the headers are as old as that second wait.
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the attempt, starting with 1.
+    ///   - first: The caller's request; on return from the first attempt, with the headers of the call.
+    ///   - deadline: The end of the time for the request.
+    /// - Returns: The step with which the attempt begins.
+    /// - Throws: Errors of the gate; `FinalError` when the app names a header that it must not set, or one that is malformed.
+    private func begin(_ attempt: Int, of first: inout RedirectStep, by deadline: RequestDeadline) async throws -> RedirectStep {
+        try await stations.gate.wait(by: deadline)
+        do {
+            if attempt == 1 { try stations.perRequestHeaders.beginCall(&first.request) }
+            var step = first
+            try stations.perRequestHeaders.beginAttempt(&step.request)
+            return step
+        } catch {
+            throw FinalError(cause: error)
+        }
     }
 
     /// Whether the server may have executed a request that got this outcome.

@@ -15,7 +15,7 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
-    let perRequestHeaders: PerRequestHeaderStation  // before 0
+    let perRequestHeaders: PerRequestHeaderStation  // of 2, after a wait at 0
     let life: SessionLife
     let gate: GateStation  // 0
     let allowList: AllowListStation  // 1
@@ -109,7 +109,9 @@ final class RequestStations: Sendable {
         var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
-        if !interceptors.isEmpty { try await interceptors.adapt(&prepared, by: deadline, observation.call) }
+        if !interceptors.isEmpty {
+            try await interceptors.adapt(&prepared, by: deadline, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+        }
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 

@@ -13,7 +13,9 @@ enum ResumableDownload {
         case whole
         /// The rest of something else: it must not be appended.
         case foreign
-        /// There is no rest.
+        /// There is no rest, because the token has all bytes.
+        case complete
+        /// There is no rest, and what the token has is not the content.
         case noRest
         /// Not the content, such as an error.
         case other
@@ -65,7 +67,9 @@ enum ResumableDownload {
                 !response.headerFields.contains(.contentEncoding)
             else { return .foreign }
             return .rest
-        case 416: return token == nil ? .other : .noRest
+        case 416:
+            guard let token else { return .other }
+            return hasAll(token, says: response) ? .complete : .noRest
         default: return .other
         }
     }
@@ -91,6 +95,16 @@ enum ResumableDownload {
         let bytes = Array(etag.utf8)
         guard (2...1_024).contains(bytes.count), bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 == 0x21 || (0x23...0x7E).contains($0) }
+    }
+
+    /// Whether a response with status 416 says that the content ends where the token's bytes do.
+    ///
+    /// A server looks at a range only if the condition If-Range holds, so the content is still the one that the token is for.
+    private static func hasAll(_ token: ResumeToken, says response: TransportResponse) -> Bool {
+        let ranges = response.headerFields[values: .contentRange].map { $0.lowercased() }
+        let etags = response.headerFields[values: .eTag]
+        guard token.offset > 0, token.offset == token.total ?? token.offset, ranges == ["bytes */\(token.offset)"] else { return false }
+        return (etags.isEmpty || etags == [token.etag]) && response.url.origin == token.origin
     }
 
     /// Reads Content-Range (RFC 9110, section 14.4) of one range that reaches to the end.

@@ -1,12 +1,32 @@
 import APIClient
 import Approov
+import ApproovTesting
 import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
 import Testing
 
 @Suite struct ResourceTests {
     private func resource(_ path: String = "items/7") throws -> Resource {
         let base = try #require(URL(string: "https://api.example.com/v1/"))
         return try APIClient(base: base, session: try ApproovSession(service: nil)).resource(path)
+    }
+
+    @Test("A rule that looks at the query decides about the statuses of a request whose query is a parameter")
+    func statusesByQuery() async throws {
+        let transport = InProcessTransport(status: 404, headerFields: [.contentType: "application/json"], body: Array("[]".utf8))
+        let base = try #require(URL(string: "https://api.example.com/v1/"))
+        let client = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport))).configured {
+            try $0.configure(description: "searches", where: { $0.query() != nil }) { $0.statuses = 404..<405 }
+        }
+        let resource = try client.resource("items")
+        #expect(try await resource.send(.get, query: ["q": "x"]).head.statusCode == 404)
+        #expect(try await resource.cachedData(query: ["q": "x"]).head.statusCode == 404)
+        #expect(try await client.get("items", query: ["q": "x"], as: [Int].self) == [])
+        #expect(await failure { try await resource.send(.get) }?.code == .unexpectedStatus)
+        #expect(await failure { try await resource.cachedData() }?.code == .unexpectedStatus)
+        #expect(await failure { try await client.get("items", as: [Int].self) }?.code == .unexpectedStatus)
     }
 
     @Test("A child is one segment, whatever its text")

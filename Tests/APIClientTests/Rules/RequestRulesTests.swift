@@ -1,6 +1,7 @@
 import APIClient
 import Approov
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -113,6 +114,29 @@ struct RequestRulesTests {
         #expect(seen.value == ["/v1/in/a secret", "/v1/in/b secret", "/v1/out/c none", "/v1/in/d none"])
         await first.stop()
         await other.stop()
+    }
+
+    @Test(
+        "After a redirect by another server, a rule adds only headers with known names, whether an observer watches or not",
+        arguments: [false, true])
+    func foreignRedirects(isWatched: Bool) async throws {
+        let transport = InProcessTransport { request in
+            request.url.host.name == "cdn.test"
+                ? TransportResponse(status: 302, headerFields: [.location: "https://api.example.com/v1/transfer"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        var configuration = ApproovSessionConfiguration.over(transport)
+        if isWatched { configuration.observers = [Watcher()] }
+        let session = try ApproovSession(service: nil, configuration: configuration)
+        let client = try APIClient(base: url(""), session: session).configured {
+            try $0.configure("**", description: "user") { $0.headers = ["X-Auth-Token": "secret", "Accept-Language": "de"] }
+        }
+        _ = try await client.resource("transfer").send(.get)
+        _ = try await client.resource(absolute: try #require(URL(string: "https://cdn.test/x"))).send(.get)
+        #expect(transport.requests.map(\.url.host.name) == ["api.example.com", "cdn.test", "api.example.com"])
+        let name = try #require(HTTPField.Name("X-Auth-Token"))
+        #expect(transport.requests.map { $0.headerFields[name] } == ["secret", nil, nil])
+        #expect(transport.requests.map { $0.headerFields[.acceptLanguage] } == ["de", nil, "de"])
     }
 
     @Test("A header that the request has already is not replaced, and statuses of a rule take the place of the client's")

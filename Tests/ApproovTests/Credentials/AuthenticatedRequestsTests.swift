@@ -205,6 +205,27 @@ final class CountingSource: CredentialSource {
         #expect(source.renewals.value == 0)
     }
 
+    @Test(
+        "A redirect by a foreign server to a named host carries no credential, and one within the origin does",
+        arguments: ["Authorization", "X-User"])
+    func chosenURL(_ header: String) async throws {
+        let name = try #require(HTTPField.Name(header))
+        let world = try World(hosts: ["api.test": .pinned, "cdn.test": .pinned])
+        world.api.value = { request in
+            request.url.target == "/x"
+                ? TransportResponse(status: 302, headerFields: [.location: "https://api.test/transfer?to=m"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        let requests = try AuthenticatedRequests(
+            source: CountingSource(), hosts: [HostPattern("api.test")], header: header, clock: world.clock)
+        let session = try world.session(interceptors: [requests])
+        #expect(try await status(session, URLRequest("https://cdn.test/x")) == 200)
+        #expect(world.apiRequests.map(\.url.host.name) == ["cdn.test", "api.test"])
+        #expect(world.apiRequests.map { $0.headerFields[name] } == [nil, nil])
+        #expect(try await status(session, URLRequest("https://api.test/x")) == 200)
+        #expect(world.apiRequests.map { $0.headerFields[name] } == [nil, nil, "Bearer t0", "Bearer t0"])
+    }
+
     @Test("A request with its own header keeps it, and its refusal renews nothing")
     func own() async throws {
         let world = try world()

@@ -51,6 +51,49 @@ import Testing
         #expect(try count(dimensions("GET", "none", attested: false, ("code", "pinningError"))) == 1)
     }
 
+    /// Counts another call over the same counters while it makes its first counter.
+    private final class Reentrant: MetricsFactory {
+        let inner = TestMetrics()
+        let counters = Shared<ClientCounters?>(nil)
+        let target = CallTarget(host: "api.test", isAttested: false, isOblivious: false)
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+            let own = counters.change { counters in
+                defer { counters = nil }
+                return counters
+            }
+            own?.finished(method: "GET", target: target, status: 200, duration: .seconds(1))
+            return inner.makeCounter(label: label, dimensions: dimensions)
+        }
+
+        func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+            inner.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+        }
+
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+            inner.makeTimer(label: label, dimensions: dimensions)
+        }
+
+        func destroyCounter(_ handler: any CounterHandler) { inner.destroyCounter(handler) }
+
+        func destroyRecorder(_ handler: any RecorderHandler) { inner.destroyRecorder(handler) }
+
+        func destroyTimer(_ handler: any TimerHandler) { inner.destroyTimer(handler) }
+    }
+
+    @Test("A factory may count over the same counters, and no call is lost")
+    func reentrant() throws {
+        let factory = Reentrant()
+        let counters = ClientCounters(ClientMetrics(factory: factory, hosts: ["api.test"]))
+        factory.counters.value = counters
+        counters.finished(method: "GET", target: factory.target, status: 204, duration: .seconds(2))
+        let counter = try factory.inner.expectCounter(
+            "approov_client_calls", dimensions("GET", "api.test", attested: false, ("status", "2xx")))
+        #expect(counter.totalValue == 2)
+        let timer = try factory.inner.expectTimer("approov_client_duration", dimensions("GET", "api.test", attested: false))
+        #expect(timer.values == [1_000_000_000, 2_000_000_000])
+    }
+
     @Test("Every code of ApproovError has its own label")
     func codes() throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/Approov/ApproovError.swift")

@@ -193,6 +193,57 @@ import Testing
         await site.stop()
     }
 
+    @Test("A download that was interrupted after its last byte is complete, unless the server or the file tells of other content")
+    func lastByte() async throws {
+        let world = try World()
+        let bytes = [UInt8](repeating: 7, count: 1_000)
+        let refusal = Shared<HTTPFields>([:])
+        world.api.value = { request in
+            guard request.headerFields[.range] == nil else {
+                return TransportResponse(status: 416, headerFields: refusal.value, url: request.url)
+            }
+            let parts = AsyncThrowingStream<[UInt8], any Error> { feed in
+                feed.yield(bytes)
+                feed.finish(throwing: TransportError(.connectionLost, "cut"))
+            }
+            return TransportResponse(
+                status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "1000"], url: request.url, body: ResponseBody(parts))
+        }
+        let session = try world.session()
+        let request = URLRequest("https://api.test/file")
+        let cases: [(fields: HTTPFields, isLonger: Bool, isComplete: Bool)] = [
+            ([.contentRange: "bytes */1000", .eTag: "\"v1\""], false, true), ([.contentRange: "bytes */1000"], false, true),
+            ([.contentRange: "bytes */1000"], true, false), ([.contentRange: "bytes */999"], false, false), ([:], false, false),
+            ([.contentRange: "bytes */1000", .eTag: "\"v2\""], false, false),
+        ]
+        for (fields, isLonger, isComplete) in cases {
+            refusal.value = fields
+            let tokens = Shared<[ResumeToken]>([])
+            _ = try? await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+            let token = try #require(tokens.value.last)
+            #expect(token.offset == 1_000)
+            if isLonger {
+                let handle = try FileHandle(forWritingTo: token.file)
+                _ = try handle.seekToEnd()
+                try handle.write(contentsOf: Data([7]))
+                try handle.close()
+            }
+            if isComplete {
+                let progress = Shared(0)
+                let (file, head) = try await session.download(
+                    for: request, resuming: token, onProgress: { told in progress.value = told.completed })
+                #expect(head.statusCode == 416 && file == token.file && progress.value == 1_000)
+                #expect([UInt8](try Data(contentsOf: file)) == bytes)
+                try FileManager.default.removeItem(at: file)
+            } else {
+                await #expect(throws: ApproovError(.permanentError, "")) {
+                    try await session.download(for: request, resuming: token)
+                }
+                #expect(!FileManager.default.fileExists(atPath: token.file.path(percentEncoded: false)))
+            }
+        }
+    }
+
     @Test("A cancelled download gives a token, and a download without a strong ETag gives none and leaves no file")
     func tokens() async throws {
         let files = FileServer(Content(size: 16 << 20, seed: 1))

@@ -44,7 +44,23 @@ import Testing
         #expect(try Self.answer(206, "bytes 400-999/1000", url: "https://other.test/file") == .foreign)
         #expect(try Self.answer(200, nil) == .whole)
         #expect(try Self.answer(416, nil) == .noRest)
+        #expect(try Self.answer(416, "bytes */1000") == .noRest)
         for status in [204, 301, 404, 500] { #expect(try Self.answer(status, nil) == .other) }
+    }
+
+    @Test("A download is complete only if the server that gave the ETag says that the content ends where the bytes do")
+    func complete() throws {
+        for total in [400, nil] {
+            for etag in ["\"v1\"", nil] { #expect(try Self.answer(416, "bytes */400", etag: etag, total: total) == .complete) }
+            for range in [
+                nil, "", "bytes */401", "bytes */399", "bytes */*", "bytes 0-399/400", "bytes 400", "items */400", "bytes */+400",
+            ] {
+                #expect(try Self.answer(416, range, total: total) == .noRest, "\(range ?? "-")")
+            }
+            #expect(try Self.answer(416, "bytes */400", etag: "\"v2\"", total: total) == .noRest)
+            #expect(try Self.answer(416, "bytes */400", total: total, url: "https://other.test/file") == .noRest)
+        }
+        #expect(try Self.answer(416, "bytes */400", total: 1_000) == .noRest)
     }
 
     @Test("A request for the rest has Range and If-Range, and a request for all of it has neither")

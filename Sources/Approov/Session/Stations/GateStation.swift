@@ -6,6 +6,15 @@ struct GateStation: Sendable {
     /// The gate; nil for a session without one.
     let gate: RequestGate?
 
+    /// Waits until a request may pass, before something is made for it that would age meanwhile; at once without a gate.
+    ///
+    /// - Parameter deadline: The end of the time for the request.
+    /// - Throws: Errors of the gate.
+    func wait(by deadline: RequestDeadline) async throws {
+        guard let gate, !gate.isHolder else { return }
+        try await gate.enter(by: deadline)
+    }
+
     /// Lets a request pass, and tells the gate when it is under way.
     ///
     /// - Parameters:

@@ -10,11 +10,14 @@ struct InterceptorStation: Sendable {
     let gate: RequestGate?
     /// Those that change a request in its place, at the places that they have among all.
     private let inPlace: [(any InPlaceInterceptor)?]
+    /// The names, in lower case, of the secret headers that each declares.
+    private let secretHeaders: [Set<String>]
 
     init(interceptors: [any RequestInterceptor], gate: RequestGate?) {
         self.interceptors = interceptors
         self.gate = gate
         inPlace = interceptors.map { $0 as? any InPlaceInterceptor }
+        secretHeaders = interceptors.map { Set($0.secretHeaders.map { $0.lowercased() }) }
     }
 
     /// Whether there are no interceptors, so that the station has nothing to do.
@@ -22,13 +25,19 @@ struct InterceptorStation: Sendable {
 
     /// Calls the interceptors, which see the caller's request with the session's defaults.
     ///
+    /// After a redirect to another origin, what an interceptor did to headers that it declares or reports as secret is undone: a server
+    /// chose the URL. What it does to others is the app's own choice for that URL.
+    ///
     /// - Parameters:
     ///   - draft: The request; on return, with the changes of the interceptors.
     ///   - deadline: The end of the time for the request, also for what an interceptor awaits at the gate.
+    ///   - hasLeftOrigin: Whether a redirect has left the first origin.
     ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
-    func adapt(_ draft: inout RequestDraft, by deadline: RequestDeadline, _ call: ObservedCall? = nil) async throws {
+    func adapt(
+        _ draft: inout RequestDraft, by deadline: RequestDeadline, hasLeftOrigin: Bool, _ call: ObservedCall? = nil
+    ) async throws {
         let before = draft.request
         var request = before
         // The defaults were appended to the fields of the request itself.
@@ -39,18 +48,24 @@ struct InterceptorStation: Sendable {
             request.allHTTPHeaderFields = headers
         }
         var url = draft.url
-        for (interceptor, inPlace) in zip(interceptors, inPlace) {
-            if let interceptor = inPlace {
-                if let call {
-                    interceptor.adapt(&request) { call.hide($0) }
+        for (index, interceptor) in interceptors.enumerated() {
+            let headers = hasLeftOrigin ? request.allHTTPHeaderFields : nil
+            var secrets = secretHeaders[index]
+            if let interceptor = inPlace[index] {
+                if call != nil || hasLeftOrigin {
+                    var reported: Set<String> = []
+                    interceptor.adapt(&request) { reported.formUnion($0) }
+                    call?.hide(reported)
+                    secrets.formUnion(reported.map { $0.lowercased() })
                 } else {
                     interceptor.adapt(&request, report: nil)
                 }
-                continue
+            } else {
+                let last = request.url
+                request = try await passed(request, by: interceptor, deadline)
+                if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
             }
-            let last = request.url
-            request = try await passed(request, by: interceptor, deadline)
-            if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
+            if hasLeftOrigin { request.restoreHeaders(secrets, from: headers ?? [:]) }
         }
         draft.request = request
         draft.url = url
@@ -112,5 +127,19 @@ struct InterceptorStation: Sendable {
             )
         }
         return now
+    }
+}
+
+extension URLRequest {
+    /// Gives some headers the values that they had before, and removes those that the request did not have.
+    ///
+    /// - Parameters:
+    ///   - names: The names of the headers, in lower case.
+    ///   - earlier: All headers that the request had before.
+    fileprivate mutating func restoreHeaders(_ names: Set<String>, from earlier: [String: String]) {
+        guard !names.isEmpty else { return }
+        let others = (allHTTPHeaderFields ?? [:]).filter { !names.contains($0.key.lowercased()) }
+        let restored = earlier.filter { names.contains($0.key.lowercased()) }
+        allHTTPHeaderFields = others.merging(restored) { _, old in old }
     }
 }

@@ -4,7 +4,10 @@ import FoundationNetworking
 import HTTPTypes
 import MessageSignatures
 
-/// Before station 0: adds the header fields that the app makes for each request.
+/// Part of station 2: adds the header fields that the app makes for each call or attempt.
+///
+/// ``RequestPerformer`` waits at the gate first, so that a timestamp or a nonce does not age there. All redirects of an attempt have the
+/// same fields.
 struct PerRequestHeaderStation: Sendable {
     /// Nil without such headers; the station then has nothing to do.
     private let headers: PerRequestHeaders?

@@ -74,6 +74,86 @@ import Testing
         #expect(retrying.seen.value == [nil, nil, nil])
     }
 
+    /// A session with a gate and a value that says when it was made.
+    private func gated(
+        _ world: World, _ gate: RequestGate, _ scope: PerRequestHeaders.Scope, _ made: Shared<[Duration]>,
+        interceptors: [any RequestInterceptor] = []
+    ) throws -> ApproovSession {
+        try world.configured {
+            $0.gate = gate
+            $0.interceptors = interceptors
+            $0.perRequestHeaders = PerRequestHeaders(scope) { [clock = world.clock] _ in
+                made.change { $0.append(clock.uptime) }
+                return ["X-ID": "1"]
+            }
+        }
+    }
+
+    @Test(
+        "A request that waits at a gate gets its value when the gate opens, and waits once",
+        arguments: [PerRequestHeaders.Scope.perCall, .perAttempt])
+    func paused(_ scope: PerRequestHeaders.Scope) async throws {
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let made = Shared<[Duration]>([])
+        let session = try gated(world, gate, scope, made)
+        gate.pause(for: .seconds(600))
+        let call = Task { try await session.data(for: URLRequest("https://api.test/")).1.statusCode }
+        #expect(await eventually { gate.waitingCount == 1 })
+        world.clock.advance(by: .seconds(10))
+        #expect(made.value.isEmpty)
+        gate.resume()
+        #expect(try await call.value == 200)
+        #expect(made.value == [world.clock.uptime])
+        #expect(try ids(world) == ["1"])
+        #expect(gate.waitingCount == 0 && gate.outgoingCount == 0)
+    }
+
+    /// Pauses a gate before it has a request sent again.
+    private struct Pausing: RequestInterceptor {
+        let gate: RequestGate
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+            guard attempt == 1 else { return .doNotRetry }
+            gate.pause(for: .seconds(600))
+            return .retry
+        }
+    }
+
+    @Test("The next attempt gets its value when the gate opens, and in the work of a barrier nothing waits")
+    func pausedAttempt() async throws {
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let made = Shared<[Duration]>([])
+        let session = try gated(world, gate, .perAttempt, made, interceptors: [Pausing(gate: gate)])
+        let start = world.clock.uptime
+        let call = Task { try await session.data(for: URLRequest("https://api.test/")).1.statusCode }
+        #expect(await eventually { gate.waitingCount == 1 })
+        world.clock.advance(by: .seconds(10))
+        #expect(made.value == [start])
+        gate.resume()
+        #expect(try await call.value == 200)
+        #expect(made.value == [start, start + .seconds(10)])
+        let plain = try gated(world, gate, .perCall, made)
+        let status = try await gate.barrier { try await plain.data(for: URLRequest("https://api.test/")).1.statusCode }
+        #expect(status == 200 && made.value.count == 3)
+    }
+
+    @Test("A request that finds the queue of a gate full, or is emptied out of it, fails as any other, and its value is never made")
+    func refusedByGate() async throws {
+        let world = try World()
+        let gate = RequestGate(maximumWaiting: 1, clock: world.clock)
+        let made = Shared<[Duration]>([])
+        let retrying = Retrying()
+        let session = try gated(world, gate, .perCall, made, interceptors: [retrying])
+        gate.pause()
+        let first = Task { try await session.data(for: URLRequest("https://api.test/")).1.statusCode }
+        #expect(await eventually { gate.waitingCount == 1 })
+        await #expect(throws: ApproovError(.queueFull, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        gate.empty()
+        await #expect(throws: ApproovError(.queueEmptied, "")) { try await first.value }
+        #expect(made.value.isEmpty && retrying.seen.value.isEmpty && world.apiRequests.isEmpty)
+    }
+
     @Test("A redirect to another origin drops the value")
     func otherOrigin() async throws {
         let world = try World(hosts: ["api.test": .pinned, "other.test": .pinned])
