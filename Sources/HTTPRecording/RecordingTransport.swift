@@ -21,6 +21,7 @@ import HTTPTypes
 /// read to the end; if the caller drops the body before that, or the transfer fails, nothing is recorded. Any other response is read and
 /// recorded before the caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that.
 /// Unless the redaction keeps bodies, only JSON and forms have a hash: readers could find a short text, such as a code, by trying.
+/// They still can if such a value has a name that is not secret; see ``RecordingRedaction/secretNames``.
 ///
 /// Oblivious HTTP messages pass unrecorded, because no later request could open them.
 public final class RecordingTransport: HTTPTransport {

@@ -32,7 +32,7 @@ import Synchronization
 ///
 /// **Users:** if the source tells of changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and a change
 /// wipes it.
-public final class AuthenticatedRequests: RequestInterceptor {
+public final class AuthenticatedRequests: CredentialInterceptor {
     private let source: any CredentialSource
     private let hosts: [HostPattern]
     private let header: HTTPField.Name

@@ -19,7 +19,7 @@ public import FoundationNetworking
 ///
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
 /// URL before adding a header that not every host may see. A server chose the URL of a redirect: after one to another origin, the session
-/// drops the headers that the interceptor declares as secret (``secretHeaders``), also if a later redirect leads back. It sends all others.
+/// undoes what the interceptor did to the headers that it declares as secret (``secretHeaders``), also if a later redirect leads back.
 public protocol RequestInterceptor: Sendable {
     /// How the session's gate treats the next request that this interceptor adapts; `none` by default.
     ///
@@ -28,9 +28,9 @@ public protocol RequestInterceptor: Sendable {
 
     /// The names of the headers with secret values that the interceptor adds; none by default.
     ///
-    /// Logs and observers never show these headers, and after a redirect to another origin the session drops them, whatever host it leads
-    /// to. Do not declare a header that the interceptor sets for that host on purpose. Read when the session is made; letter case does not
-    /// count.
+    /// Logs and observers never show these headers, and after a redirect to another origin the session undoes what the interceptor did to
+    /// them, whatever host it leads to. Do not declare a header that the interceptor sets for that host on purpose. An interceptor that calls
+    /// another one returns that one's names, too. Read when the session is made; letter case does not count.
     var secretHeaders: Set<String> { get }
 
     /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
@@ -66,6 +66,9 @@ public protocol RequestInterceptor: Sendable {
     /// - Returns: The decision.
     func retry(_ exchange: RequestExchange) async -> RetryDecision
 }
+
+/// An interceptor that only adds a credential: the session does not call it after a redirect to another origin.
+package protocol CredentialInterceptor: RequestInterceptor {}
 
 /// An interceptor that changes a request in its place, and knows only with the request which secret headers it adds.
 ///

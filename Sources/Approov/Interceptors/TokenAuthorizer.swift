@@ -250,6 +250,7 @@ final class TokenAuthorizer: Sendable {
             return "the request lacks \(name), which its token is bound to: set it, or exempt the request with unboundRequests"
         }
         return "a redirect to another origin removed \(name), which the token is bound to, since it was not meant for that origin: call the"
-            + " new URL directly, set \(name) for it in an interceptor, or exempt the request with unboundRequests"
+            + " new URL directly, set \(name) for it in an interceptor that does not declare it as secret, or exempt the request with"
+            + " unboundRequests"
     }
 }

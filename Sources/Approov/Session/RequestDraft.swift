@@ -15,6 +15,8 @@ struct RequestDraft: Sendable {
     var method = HTTPRequest.Method.get
     /// The longest time without any progress; valid from the end of station 3 on.
     var idleTimeout: Duration = .zero
+    /// Whether a header of an interceptor is missing, because a redirect led to another origin.
+    var hasLostCredential = false
     /// What station 4 did.
     var token = TokenOutcome.notAttested
     /// What takes the place of placeholders when the request is sent; empty without station 5.

@@ -10,6 +10,8 @@ struct RequestObservation: Sendable {
     var control: TransferControl?
     /// Whether the caller reads the response part by part, so that it may have any size.
     var isStreamed = false
+    /// Whether the request asks for the rest of a download; status 416 may then say that the download is complete.
+    var isResuming = false
     /// The request that may be wiped; nil in a session that tracks none.
     var flight: RequestFlight?
     /// The call, for those who watch it; nil if no one does.

@@ -15,7 +15,7 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
-    let perRequestHeaders: PerRequestHeaderStation  // of 2, after a wait at 0
+    let perRequestHeaders: PerRequestHeaderStation  // between 0 and 1
     let life: SessionLife
     let gate: GateStation  // 0
     let allowList: AllowListStation  // 1

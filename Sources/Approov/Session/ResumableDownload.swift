@@ -99,12 +99,14 @@ enum ResumableDownload {
 
     /// Whether a response with status 416 says that the content ends where the token's bytes do.
     ///
-    /// A server looks at a range only if the condition If-Range holds, so the content is still the one that the token is for.
+    /// A server that knows If-Range looks at a range only if the content is still the one that the token is for.
     private static func hasAll(_ token: ResumeToken, says response: TransportResponse) -> Bool {
         let ranges = response.headerFields[values: .contentRange].map { $0.lowercased() }
         let etags = response.headerFields[values: .eTag]
         guard token.offset > 0, token.offset == token.total ?? token.offset, ranges == ["bytes */\(token.offset)"] else { return false }
-        return (etags.isEmpty || etags == [token.etag]) && response.url.origin == token.origin
+        // Not every server looks at If-Range. Without an ETag, at least the size must be that of the content which the token is for.
+        let isSame = etags.isEmpty ? token.total != nil : etags == [token.etag]
+        return isSame && response.url.origin == token.origin
     }
 
     /// Reads Content-Range (RFC 9110, section 14.4) of one range that reaches to the end.

@@ -8,8 +8,8 @@ enum CurlFailure {
         if transfer.wasSent, !transfer.isIdempotent, isRefusal(code) {
             return TransportError(
                 .connectionLost,
-                "the connection ended before a response came, and the next connection's certificate was refused; the server may have"
-                    + " processed the request, so it is not sent again")
+                "the connection ended before a response came, and the TLS handshake of the next one failed; the server may have processed"
+                    + " the request, so it is not sent again")
         }
         if let hook = transfer.hook, case .refused(let refusal) = hook.outcome, isHandshake(code) {
             return TransportError(.trustRefused, "the server's certificate was refused; nothing was sent", cause: refusal)

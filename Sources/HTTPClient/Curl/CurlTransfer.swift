@@ -127,6 +127,13 @@ final class CurlTransfer: @unchecked Sendable {
             failure = CancellationError()
             return false
         }
+        let maySendAgain = isIdempotent && upload.canRewind
+        guard !wasSent || maySendAgain else {
+            failure = TransportError(
+                .connectionLost,
+                "the connection ended before a response came; the server may have processed the request, so it is not sent again")
+            return false
+        }
         // A request that allows every address may have made the connection.
         if options.refusesPrivateAddresses, options.proxy == nil, !(address.map(PublicAddress.contains) ?? false) {
             failure = TransportError.refusedAddress(of: url)
@@ -144,13 +151,6 @@ final class CurlTransfer: @unchecked Sendable {
                 return false
             }
             self.connection = connection
-        }
-        let maySendAgain = isIdempotent && upload.canRewind
-        guard !wasSent || maySendAgain else {
-            failure = TransportError(
-                .connectionLost,
-                "the connection ended before a response came; the server may have processed the request, so it is not sent again")
-            return false
         }
         // Connecting may have taken long, and reading a body before that even longer.
         if let rules = options.rules, !rules.areInForce {

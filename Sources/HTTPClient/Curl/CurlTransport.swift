@@ -116,7 +116,8 @@ public final class CurlTransport: HTTPTransport {
         var results: [TrustLookup: TrustLookupResult] = [:]
         var request = request
         let deadline = request.options.totalTimeout.map { ContinuousClock.now + $0 }
-        // Nothing is sent before the server has been judged, so any request can be sent again after look-ups.
+        // Nothing is sent before the server has been judged, so any request can be sent again after look-ups. Where libcurl had sent one
+        // over an earlier connection, another error than a refusal comes.
         for _ in 0..<Self.maximumLookupRounds {
             do {
                 return try await attempt(request, results)

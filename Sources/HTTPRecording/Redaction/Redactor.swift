@@ -14,6 +14,9 @@ struct Redactor: Sendable {
     /// What some servers put before JSON, so that a page of another site cannot load it as a script.
     private static let scriptGuard = Array(")]}'".utf8)
 
+    /// What follows the bracket of a JSON array.
+    private static let valueBeginnings = "{[]\"-0123456789".utf8.map { [$0] } + ["true", "false", "null"].map { Array($0.utf8) }
+
     /// How a body names its values.
     private enum Format {
         case json, jsonLines, form, unknown
@@ -105,8 +108,16 @@ struct Redactor: Sendable {
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - fields: The header fields that describe it.
-    /// - Returns: Whether the body is empty, JSON or a form.
-    func findsSecrets(in bytes: [UInt8], _ fields: HTTPFields) -> Bool { bytes.isEmpty || Self.format(of: bytes, fields) != .unknown }
+    /// - Returns: Whether the body is empty, a JSON object or array, or a form in which every value has a name.
+    func findsSecrets(in bytes: [UInt8], _ fields: HTTPFields) -> Bool {
+        guard !bytes.isEmpty else { return true }
+        switch Self.format(of: bytes, fields) {
+        case .json, .jsonLines: return Self.looksLikeJSON(bytes[...])
+        case .form:
+            return bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).allSatisfy { $0.contains(UInt8(ascii: "=")) }
+        case .unknown: return false
+        }
+    }
 
     private static func format(of bytes: [UInt8], _ fields: HTTPFields) -> Format {
         let type = fields.mediaType
@@ -116,13 +127,20 @@ struct Redactor: Sendable {
         return type == "application/x-www-form-urlencoded" ? .form : .unknown
     }
 
+    /// Whether the bytes begin as a JSON object or array does.
     private static func looksLikeJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         if rest.starts(with: byteOrderMark) { rest = rest.dropFirst(byteOrderMark.count) }
         rest = rest.drop(while: isBlank)
         if rest.starts(with: scriptGuard) { rest = rest.dropFirst(scriptGuard.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") } }
-        // No JSON has a control character, and most binary content does.
-        return (rest.first == UInt8(ascii: "{") || rest.first == UInt8(ascii: "[")) && rest.allSatisfy { $0 >= 0x20 || isBlank($0) }
+        guard let bracket = rest.popFirst() else { return false }
+        rest = rest.drop(while: isBlank)
+        // Other text may begin with a bracket, too, such as `[INFO]` or `{{name}}`.
+        switch bracket {
+        case UInt8(ascii: "{"): return rest.isEmpty || [UInt8(ascii: "\""), UInt8(ascii: "}")].contains(rest.first)
+        case UInt8(ascii: "["): return rest.isEmpty || valueBeginnings.contains { rest.starts(with: $0) }
+        default: return false
+        }
     }
 
     /// Whether the value of a line, after its colon, looks like JSON.

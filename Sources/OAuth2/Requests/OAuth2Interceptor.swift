@@ -18,7 +18,7 @@ public import FoundationNetworking
 ///     interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.example.com")])],
 ///     bindHeader: "Authorization")
 /// ```
-public final class OAuth2Interceptor: RequestInterceptor {
+public final class OAuth2Interceptor: CredentialInterceptor {
     /// The tokens.
     public let credentials: OAuth2Credentials
     private let requests: AuthenticatedRequests

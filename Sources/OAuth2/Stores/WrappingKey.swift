@@ -75,12 +75,14 @@ public struct WrappingKey: Sendable {
     /// A random key in the kernel's keyring of the user, which is gone after a restart of the machine.
     ///
     /// Tokens of before the restart then give ``OAuth2Error`` with code `wrongKey`.
-    /// - Parameter description: The name of the key in the keyring; give each folder of tokens another one.
+    /// - Parameter description: The name of the key in the keyring. Use another name for each folder of tokens: if two folders make the same
+    ///   key at the same time, the tokens of one of them are lost.
     /// - Returns: The key.
     public static func keyring(_ description: String = "approov:oauth2:wrapping-key") -> WrappingKey {
         WrappingKey(inFolder: { folder in
+            if let key = try KernelKeyring.read(description, limit: byteCount) { return key }
             // Adding a key replaces an earlier one: of two first uses at once, the second would replace the first one's key.
-            try alone(in: folder) {
+            return try alone(in: folder) {
                 if let key = try KernelKeyring.read(description, limit: byteCount) { return key }
                 try KernelKeyring.write(SystemRandom.bytes(byteCount), named: description)
                 guard let key = try KernelKeyring.read(description, limit: byteCount) else {

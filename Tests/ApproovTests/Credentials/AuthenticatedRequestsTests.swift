@@ -226,6 +226,21 @@ final class CountingSource: CredentialSource {
         #expect(world.apiRequests.map { $0.headerFields[name] } == [nil, nil, "Bearer t0", "Bearer t0"])
     }
 
+    @Test("If the token is bound to the credential, a redirect by a foreign server fails, and the error names the redirect")
+    func chosenURLOfBoundToken() async throws {
+        let world = try World()
+        world.api.value = { request in
+            request.url.host.name == "else.test"
+                ? TransportResponse(status: 302, headerFields: [.location: "https://api.test/x"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        let requests = try AuthenticatedRequests(source: CountingSource(), hosts: [HostPattern("api.test")], clock: world.clock)
+        let session = try world.session(interceptors: [requests], bindHeader: "Authorization")
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://else.test/")) }
+        #expect(error?.code == .bindingMissing && error?.message.contains("a redirect to another origin removed Authorization") == true)
+        #expect(world.apiRequests.map(\.url.host.name) == ["else.test"])
+    }
+
     @Test("A request with its own header keeps it, and its refusal renews nothing")
     func own() async throws {
         let world = try world()

@@ -193,8 +193,10 @@ import Testing
         await site.stop()
     }
 
-    @Test("A download that was interrupted after its last byte is complete, unless the server or the file tells of other content")
-    func lastByte() async throws {
+    @Test(
+        "A download that was interrupted after its last byte is complete, unless the server or the file tells of other content",
+        arguments: [false, true])
+    func lastByte(validates: Bool) async throws {
         let world = try World()
         let bytes = [UInt8](repeating: 7, count: 1_000)
         let refusal = Shared<HTTPFields>([:])
@@ -209,7 +211,7 @@ import Testing
             return TransportResponse(
                 status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "1000"], url: request.url, body: ResponseBody(parts))
         }
-        let session = try world.session()
+        let session = try world.configured { $0.validators = validates ? [StatusValidator()] : [] }
         let request = URLRequest("https://api.test/file")
         let cases: [(fields: HTTPFields, isLonger: Bool, isComplete: Bool)] = [
             ([.contentRange: "bytes */1000", .eTag: "\"v1\""], false, true), ([.contentRange: "bytes */1000"], false, true),

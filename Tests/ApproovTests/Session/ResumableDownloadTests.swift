@@ -51,7 +51,8 @@ import Testing
     @Test("A download is complete only if the server that gave the ETag says that the content ends where the bytes do")
     func complete() throws {
         for total in [400, nil] {
-            for etag in ["\"v1\"", nil] { #expect(try Self.answer(416, "bytes */400", etag: etag, total: total) == .complete) }
+            #expect(try Self.answer(416, "bytes */400", etag: "\"v1\"", total: total) == .complete)
+            #expect(try Self.answer(416, "bytes */400", etag: nil, total: total) == (total == nil ? .noRest : .complete))
             for range in [
                 nil, "", "bytes */401", "bytes */399", "bytes */*", "bytes 0-399/400", "bytes 400", "items */400", "bytes */+400",
             ] {

@@ -41,8 +41,15 @@ import Testing
         #expect(try redacted(text, "text/event-stream") == text)
     }
 
-    @Test("Binary content that begins as JSON does is recorded", arguments: ["image/png", "application/octet-stream"])
-    func binary(type: String) throws { #expect(try redacted("{\u{0}[\u{7}", type) == "{\u{0}[\u{7}") }
+    @Test("JSON with a control character is redacted, whatever its type", arguments: ["text/plain", "application/octet-stream", nil])
+    func controlCharacter(type: String?) throws {
+        #expect(try !redacted("{\"access_token\":\"canary\",\"log\":\"\u{1B}[0m\"}", type).contains("canary"))
+    }
+
+    @Test(
+        "Other content that begins with a bracket is recorded",
+        arguments: ["{\u{0}[\u{7}", "[INFO] started", "[section]\na = 1\n", "{{name}}", "[link](x)", "{ return 1 }"])
+    func otherBrackets(text: String) throws { #expect(try redacted(text, "text/plain") == text) }
 
     @Test("Secrets in XML and plain text are not found", arguments: ["application/xml", "text/xml", "application/soap+xml", "text/plain"])
     func unknown(type: String) throws {

@@ -49,14 +49,20 @@ struct InterceptorStation: Sendable {
         }
         var url = draft.url
         for (index, interceptor) in interceptors.enumerated() {
+            if hasLeftOrigin, interceptor is any CredentialInterceptor {
+                draft.hasLostCredential = true
+                continue
+            }
             let headers = hasLeftOrigin ? request.allHTTPHeaderFields : nil
-            var secrets = secretHeaders[index]
+            var secrets = hasLeftOrigin ? secretHeaders[index] : []
             if let interceptor = inPlace[index] {
-                if call != nil || hasLeftOrigin {
-                    var reported: Set<String> = []
-                    interceptor.adapt(&request) { reported.formUnion($0) }
-                    call?.hide(reported)
-                    secrets.formUnion(reported.map { $0.lowercased() })
+                if hasLeftOrigin {
+                    interceptor.adapt(&request) { reported in
+                        call?.hide(reported)
+                        secrets.formUnion(reported.map { $0.lowercased() })
+                    }
+                } else if let call {
+                    interceptor.adapt(&request) { call.hide($0) }
                 } else {
                     interceptor.adapt(&request, report: nil)
                 }
@@ -65,7 +71,7 @@ struct InterceptorStation: Sendable {
                 request = try await passed(request, by: interceptor, deadline)
                 if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
             }
-            if hasLeftOrigin { request.restoreHeaders(secrets, from: headers ?? [:]) }
+            if hasLeftOrigin, request.restoreHeaders(secrets, from: headers ?? [:]) { draft.hasLostCredential = true }
         }
         draft.request = request
         draft.url = url
@@ -136,10 +142,13 @@ extension URLRequest {
     /// - Parameters:
     ///   - names: The names of the headers, in lower case.
     ///   - earlier: All headers that the request had before.
-    fileprivate mutating func restoreHeaders(_ names: Set<String>, from earlier: [String: String]) {
-        guard !names.isEmpty else { return }
-        let others = (allHTTPHeaderFields ?? [:]).filter { !names.contains($0.key.lowercased()) }
-        let restored = earlier.filter { names.contains($0.key.lowercased()) }
-        allHTTPHeaderFields = others.merging(restored) { _, old in old }
+    /// - Returns: Whether one of them had another value.
+    fileprivate mutating func restoreHeaders(_ names: Set<String>, from earlier: [String: String]) -> Bool {
+        guard !names.isEmpty, let headers = allHTTPHeaderFields, headers != earlier else { return false }
+        let restored = headers.filter { !names.contains($0.key.lowercased()) }
+            .merging(earlier.filter { names.contains($0.key.lowercased()) }) { _, old in old }
+        guard restored != headers else { return false }
+        allHTTPHeaderFields = restored
+        return true
     }
 }

@@ -4,7 +4,7 @@ import FoundationNetworking
 import HTTPTypes
 import MessageSignatures
 
-/// Part of station 2: adds the header fields that the app makes for each call or attempt.
+/// Between stations 0 and 1: adds the header fields that the app makes for each call or attempt.
 ///
 /// ``RequestPerformer`` waits at the gate first, so that a timestamp or a nonce does not age there. All redirects of an attempt have the
 /// same fields.

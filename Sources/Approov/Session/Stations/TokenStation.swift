@@ -36,7 +36,7 @@ struct TokenStation: Sendable {
                 &draft.fields, of: draft.request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
-                hasLostBinding: hasLostBinding(step), flight: flight, life: deadline.life)
+                hasLostBinding: hasLostBinding(draft, step), flight: flight, life: deadline.life)
         }
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
     }
@@ -52,14 +52,14 @@ struct TokenStation: Sendable {
     func authorizeFromCache(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop) throws -> Bool {
         guard let rule = hop.rule, rule.settings.attested, let authorizer,
             let outcome = try authorizer.authorizeFromCache(
-                &draft.fields, of: draft.request, to: draft.url, rule: rule, hasLostBinding: hasLostBinding(step))
+                &draft.fields, of: draft.request, to: draft.url, rule: rule, hasLostBinding: hasLostBinding(draft, step))
         else { return false }
         draft.token = outcome
         return true
     }
 
-    private func hasLostBinding(_ step: RedirectStep) -> Bool {
-        step.hasLostBinding || step.hasLeftOrigin && isBoundByDefault
+    private func hasLostBinding(_ draft: RequestDraft, _ step: RedirectStep) -> Bool {
+        step.hasLostBinding || draft.hasLostCredential || step.hasLeftOrigin && isBoundByDefault
     }
 
     /// Whether the fields contain a token.

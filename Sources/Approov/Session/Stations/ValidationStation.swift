@@ -18,12 +18,15 @@ struct ValidationStation: Sendable {
 
     /// Validates a response, and reads its body first unless the caller reads it part by part.
     ///
+    /// Leaves status 416 of a resumed download to the download, which knows what it means.
+    ///
     /// - Parameters:
     ///   - sent: The request with its response; on return, with the body that was read.
     ///   - heads: Makes the head.
     ///   - observation: The limits of the transfer.
     /// - Throws: ``ApproovError`` with code `responseRefused` when a validator refuses the response; an error of the transfer.
     func validate(_ sent: inout SentRequest, _ heads: ResponseHeads, _ observation: RequestObservation) async throws {
+        if observation.isResuming, sent.response.status == 416 { return }
         let head = try heads.head(of: sent)
         guard !observation.isStreamed else { return try validate(head, nil) }
         let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
