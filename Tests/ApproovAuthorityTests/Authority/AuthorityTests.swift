@@ -241,7 +241,8 @@ import Testing
         let account = try await AuthorityBench(clock: ManualClock(date: Date()))
         let transport = try CurlTransport()
         try await RunningAuthority.with(store: account.store, configuration: .loopback(limits: .endless)) { authority in
-            #expect(try await authority.send("/health", over: transport).status == 200)
+            let policy = try await authority.policy()
+            #expect(try await authority.send("/health", over: transport, under: policy).status == 200)
             let (isAsked, gate) = (Gate(), Gate())
             let rest = Shared<[[UInt8]]>([[0x7D], [0x7B]])
             let parts = AsyncStream<[UInt8]> {
@@ -250,10 +251,11 @@ import Testing
                 if part == [0x7D] { try? await gate.wait() }
                 return part
             }
-            async let answer = authority.send("/v1/challenges", method: .post, stream: RequestBodyStream(parts), over: transport)
+            async let answer = authority.send(
+                "/v1/challenges", method: .post, stream: RequestBodyStream(parts), over: transport, under: policy)
             try await isAsked.wait()
             // The response to a second request on the same connection shows that the first one has arrived.
-            #expect(try await authority.send("/health", over: transport).status == 200)
+            #expect(try await authority.send("/health", over: transport, under: policy).status == 200)
             let silent = try RawClient(port: authority.port)
             await authority.beginStop()
             // Now the connection waits only for its last stream to end.

@@ -33,17 +33,23 @@ struct RunningAuthority {
     /// Asks the authority to stop, and does not wait for its end.
     func beginStop() async { await service.beginStop() }
 
-    /// Sends a request over TLS that is pinned to the authority's keys, as the SDK does.
-    func send(
-        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil,
-        stream: RequestBodyStream? = nil, over transport: CurlTransport, alsoAsking evaluator: (any ServerTrustEvaluating)? = nil
-    ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8], version: String) {
+    /// A policy with pins for the authority's keys, as the SDK has; requests share connections only under the same one.
+    func policy(alsoAsking evaluator: (any ServerTrustEvaluating)? = nil) async throws -> TrustPolicy {
         let identity = try await store.serverIdentity(hosts: [])
         let anchors = try TrustAnchors(pem: identity.rootPEM)
         let pins = try PublicKeysTrustEvaluator(pins: Set(identity.pins.map { try Pin($0) }))
         let evaluators: [any ServerTrustEvaluating] = [pins] + (evaluator.map { [$0] } ?? [])
         let rules = try HostMap([(try HostPattern("127.0.0.1"), TrustRule(evaluators: evaluators, anchors: anchors))])
-        let policy = TrustPolicy(rules: rules, defaultAnchors: anchors)
+        return TrustPolicy(rules: rules, defaultAnchors: anchors)
+    }
+
+    /// Sends a request over TLS, under a policy of its own if none is given.
+    func send(
+        _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil,
+        stream: RequestBodyStream? = nil, over transport: CurlTransport, under given: TrustPolicy? = nil,
+        alsoAsking evaluator: (any ServerTrustEvaluating)? = nil
+    ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8], version: String) {
+        let policy = if let given { given } else { try await policy(alsoAsking: evaluator) }
         let content = stream.map { RequestBody.stream(length: nil, $0) } ?? body.map { .bytes($0) } ?? .none
         let request = TransportRequest(
             url: try TransportURL(url.absoluteString + path), method: method, headerFields: headers, body: content, policy: policy)
