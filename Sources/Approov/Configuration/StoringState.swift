@@ -43,7 +43,9 @@ struct StoringState {
         return wasReported
     }
 
-    /// Call when storing failed.
+    /// Call when storing failed, or a look at the store did.
+    ///
+    /// Only ``begin()`` makes a version pending: a look at what another app stored must not become a reason to replace that.
     ///
     /// - Parameters:
     ///   - obstacle: Why it failed.
@@ -51,7 +53,6 @@ struct StoringState {
     ///   - jitter: A random number from 0 to 1, which keeps many processes from retrying at once.
     /// - Returns: When to retry and whether to report.
     mutating func failed(_ obstacle: Obstacle, now: Duration, jitter: Double) -> Consequence {
-        isPending = true
         isBusy = obstacle == .busy
         failures += 1
         let since = firstFailure ?? now

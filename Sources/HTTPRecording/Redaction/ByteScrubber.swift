@@ -18,8 +18,13 @@ struct ByteScrubber {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var position = 0
+        // Before this position no token begins. Without it, a long text of `eyJ` would be read again and again.
+        var next = 0
         while position < bytes.count {
-            let length = lengthOfSecret(in: bytes, at: position) ?? Self.lengthOfToken(in: bytes, at: position)
+            var length = lengthOfSecret(in: bytes, at: position)
+            if length == nil, position >= next, let run = Self.tokenRun(in: bytes, at: position) {
+                if run.isToken { length = run.end - position } else { next = run.end }
+            }
             if let length {
                 output += RedactedText.plain.utf8
                 position += length
@@ -36,8 +41,8 @@ struct ByteScrubber {
         return candidates.first { bytes[position...].starts(with: $0) }?.count
     }
 
-    /// The length of a JSON Web Token (RFC 7519): `eyJ`, and two or four dots between the letters of base64url.
-    private static func lengthOfToken(in bytes: [UInt8], at position: Int) -> Int? {
+    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two or four dots.
+    private static func tokenRun(in bytes: [UInt8], at position: Int) -> (end: Int, isToken: Bool)? {
         guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
         var dots = 0
         var end = position
@@ -47,9 +52,9 @@ struct ByteScrubber {
             case UInt8(ascii: "."):
                 dots += 1
                 end += 1
-            default: return dots >= 2 ? end - position : nil
+            default: return (end, dots >= 2)
             }
         }
-        return dots >= 2 ? end - position : nil
+        return (end, dots >= 2)
     }
 }

@@ -2,7 +2,7 @@
 struct SecretNames: Sendable {
     private static let words = [
         "apikey", "accesskey", "assertion", "authorization", "cookie", "credential", "passphrase", "passwd", "password", "privatekey",
-        "secret", "session", "signature", "token", "verifier",
+        "secret", "securestring", "session", "signature", "token", "verifier",
     ]
     private static let names: Set<String> = [
         "auth", "cvc", "cvv", "devicecode", "jwt", "key", "otp", "pass", "pin", "pwd", "sig", "sid", "usercode",

@@ -83,11 +83,15 @@ public final class OAuth2Credentials: CredentialSource {
     nonisolated(nonsending) public func logOut() async throws {
         let token = try await changes.change {
             let token = try? await store.token(for: key)
-            let noticed = state.withLock { $0.beginChange() }
+            // The server's newest token, which the store did not take.
+            let (noticed, unsaved) = state.withLock { state in
+                let unsaved = state.unsaved?.token
+                return (state.beginChange(), unsaved)
+            }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             try await store.remove(for: key)
-            return token
+            return unsaved ?? token
         }
         if let token { try? await endpoints.revoke(token) }
     }

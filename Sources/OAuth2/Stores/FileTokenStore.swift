@@ -177,6 +177,7 @@ public final class FileTokenStore: TokenStore {
         known.withLock { $0[key] = nil }
         // After a log-out nothing remains, also not what was set aside.
         unlink(path(key) + ".damaged")
+        PrivateFile(path: path(key)).removeLeftovers(unchangedFor: 0)
         guard unlink(path(key)) != 0, errno != ENOENT else { return }
         throw OAuth2Error(.storeFailed, "\(path(key)) cannot be removed: \(String(cString: strerror(errno))); remove it")
     }

@@ -63,8 +63,9 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
         }
         self.accessToken = accessToken
         self.refreshToken = refreshToken
-        self.issuedAt = issuedAt
-        self.expiresAt = expiresAt
+        // As a store gives them back: `Date` counts from 2001, and the number of seconds since 1970 that a store keeps is less precise.
+        self.issuedAt = Date(timeIntervalSince1970: issuedAt.timeIntervalSince1970)
+        self.expiresAt = Date(timeIntervalSince1970: expiresAt.timeIntervalSince1970)
         self.scope = scope
         self.loginID = loginID
     }

@@ -30,6 +30,15 @@ import Testing
         #expect(state.isBusy)
     }
 
+    @Test("A failed look at the store makes nothing pending, so that what another app stored stays")
+    func nothingPending() {
+        var state = StoringState()
+        for obstacle in [StoringState.Obstacle.busy, .failed] {
+            _ = state.failed(obstacle, now: .zero, jitter: 0)
+            #expect(!state.isPending)
+        }
+    }
+
     @Test("`begin` makes the next failure reported again, and `end` returns whether a failure was reported")
     func versions() {
         var state = StoringState()

@@ -22,6 +22,12 @@ import Testing
         #expect(scrubbed("eyJhb.only one dot, eyJ, eyJ.") == "eyJhb.only one dot, eyJ, eyJ.")
     }
 
+    @Test("A long text that looks like the beginning of many tokens is read once, and a token after it is removed")
+    func manyBeginnings() {
+        let text = String(repeating: "eyJ", count: 200_000)
+        #expect(scrubbed(text + " eyJhbGciOiJI.e30.c2ln") == text + " REDACTED")
+    }
+
     @Test("Any other byte stays")
     func otherBytes() {
         let bytes = Array(UInt8.min...UInt8.max)

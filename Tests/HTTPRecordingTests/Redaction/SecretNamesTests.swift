@@ -5,7 +5,9 @@ import Testing
 @Suite struct SecretNamesTests {
     @Test(
         "Words and short names make a name secret",
-        arguments: ["password", "new_password", "X-Api-Key", "accessToken", "PIN", "sessionId", "client-secret", "code_verifier"])
+        arguments: [
+            "password", "new_password", "X-Api-Key", "accessToken", "PIN", "sessionId", "client-secret", "code_verifier", "secureStrings",
+        ])
     func secret(name: String) { #expect(SecretNames().contains(name)) }
 
     @Test("Other names are not secret", arguments: ["shipping", "opinion", "keyboard", "author", "passenger", "page", "id", ""])

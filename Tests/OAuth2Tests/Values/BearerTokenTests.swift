@@ -23,6 +23,15 @@ import Testing
         #expect(code(as: OAuth2Error.self) { try BearerToken(accessToken: text, expiresAt: now) } == .responseMalformed)
     }
 
+    @Test("A token equals the one that a store gives back, whatever fractions of a second its dates have")
+    func stored() throws {
+        for _ in 0..<200 {
+            let (issued, life) = (now + .random(in: -1e8...1e8), Double.random(in: 0...1e5))
+            let token = try BearerToken(accessToken: "a", issuedAt: issued, expiresAt: issued + life)
+            #expect(TokenRecord.token(in: TokenRecord.bytes(of: token)) == token)
+        }
+    }
+
     @Test("A successor keeps the refresh token, the scope and the log-in where the server sent none")
     func succeeding() throws {
         let first = try BearerToken(accessToken: "a", refreshToken: "r", issuedAt: now, expiresAt: now, scope: "read")
