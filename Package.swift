@@ -246,7 +246,7 @@ let package = Package(
             name: "HTTPServingTests",
             dependencies: [
                 "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioEmbedded,
-                nioHTTP1, nioHTTP2, nioPosix, "TestTags",
+                nioHTTP1, nioHTTP2, nioPosix, nioSSL, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -2,12 +2,16 @@ package import NIOCore
 internal import NIOHTTP1
 package import NIOHTTP2
 
-/// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it.
+/// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it, and tells a request that was cut off from a complete one.
 ///
 /// libcurl treats a response as complete when Content-Length bytes have come, and then resets a stream that has not ended. NIOHTTP2
 /// closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the requests on it,
 /// again and again. With END_STREAM on the last DATA frame (RFC 9113, section 8.1) libcurl has nothing to reset.
-package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHandler {
+///
+/// When the connection ends before a request has, NIOHTTP2 only tells the stream that it is inactive, and Hummingbird takes that for the end
+/// of the content. An error before it makes the read of the content fail, so that no handler takes a part for the whole.
+package final class EndStreamHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTP2Frame.FramePayload
     package typealias OutboundIn = HTTP2Frame.FramePayload
     package typealias OutboundOut = HTTP2Frame.FramePayload
 
@@ -15,6 +19,30 @@ package final class EndStreamHandler: ChannelOutboundHandler, RemovableChannelHa
 
     /// A DATA frame that waits to see what follows it.
     private var held: (data: HTTP2Frame.FramePayload.Data, promise: EventLoopPromise<Void>?)?
+    /// Whether the end of the request, or an error in its place, has come.
+    private var hasRequestEnded = false
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let frame): hasRequestEnded = hasRequestEnded || frame.endStream
+        case .data(let frame): hasRequestEnded = hasRequestEnded || frame.endStream
+        default: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        hasRequestEnded = true
+        context.fireErrorCaught(error)
+    }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        if !hasRequestEnded {
+            hasRequestEnded = true
+            context.fireErrorCaught(ChannelError.inputClosed)
+        }
+        context.fireChannelInactive()
+    }
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let payload = unwrapOutboundIn(data)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServing
 
-@Suite(.timeLimit(.minutes(1))) struct BorrowedRequestBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct BorrowedRequestBodyTests {
     @Test("The parts reach successive readers in order")
     func parts() async throws {
         let (body, source) = RequestBody.makeStream()

@@ -26,6 +26,17 @@ import Testing
         return texts
     }
 
+    @Test("A stream that ends before its request has is an error, and one that ends after it is not", arguments: [true, false])
+    func requestEnd(isWhole: Bool) throws {
+        try channel.writeInbound(frame("a", end: isWhole))
+        channel.pipeline.fireChannelInactive()
+        if isWhole {
+            try channel.throwIfErrorCaught()
+        } else {
+            #expect(throws: ChannelError.inputClosed) { try channel.throwIfErrorCaught() }
+        }
+    }
+
     @Test("An empty end of the stream is merged into the last data, and every write succeeds")
     func merged() throws {
         let first = channel.write(frame("a"))

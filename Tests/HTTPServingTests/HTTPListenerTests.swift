@@ -5,7 +5,7 @@ import Logging
 import TestTags
 import Testing
 
-/// What the listener accepts, on real sockets without TLS.
+/// What the listener accepts, on real sockets.
 @Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct HTTPListenerTests {
     @Test("Listening on an address that is not this machine's fails, and the error names the address", arguments: ["192.0.2.1", "no name"])
     func cannotListen(host: String) async throws {
@@ -38,6 +38,22 @@ import Testing
         try await BareListener.with({ $0.handlesOnEventLoop = isAsked }) { port in
             let answer = try await BareListener.answer(to: "GET /loop", port: port)
             #expect(answer.hasSuffix("\(isAsked)"))
+        }
+    }
+
+    @Test(
+        "Content over HTTP/2 that the end of the connection cuts off cannot be read, and is never taken for the whole",
+        arguments: [(true, "6"), (false, "failed")])
+    func cutOff(isWhole: Bool, note: String) async throws {
+        let root = try TestPKI.root()
+        let notes = Shared<[String]>([])
+        try await BareListener.with(certificate: TestPKI.leaf(hosts: ["localhost"], issuer: root), notes: notes) { port in
+            let client = try await FrameClient.connect(to: port)
+            try await client.post("/note")
+            try await client.send("abc", endsStream: false)
+            try await client.send("def", endsStream: isWhole)
+            await client.close()
+            #expect(await eventually { notes.value == [note] })
         }
     }
 

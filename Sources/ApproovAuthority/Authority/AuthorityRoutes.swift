@@ -15,7 +15,7 @@ struct AuthorityRoutes: Sendable {
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self)
-        router.add(middleware: ProblemMiddleware(metrics: verifier.metrics))
+        router.add(middleware: ProblemMiddleware(metrics: verifier.metrics, time: verifier.time))
         router.post("/v1/challenges", use: challenge)
         router.post("/v1/attestations", use: attestation)
         router.get("/v1/configuration", use: configuration)

@@ -10,6 +10,14 @@ internal import NIOHTTP1
 /// Converts errors of handlers into application/problem+json (RFC 9457) that reveals nothing internal.
 struct ProblemMiddleware: RouterMiddleware {
     let metrics: AuthorityMetrics
+    let time: any TimeSource
+    /// A client can cause failures, for example by breaking off in the middle of its request.
+    private let failures = LogAllowance()
+
+    init(metrics: AuthorityMetrics, time: any TimeSource) {
+        self.metrics = metrics
+        self.time = time
+    }
 
     func handle(
         _ request: Request, context: ConnectionContext, next: (Request, ConnectionContext) async throws -> Response
@@ -31,11 +39,11 @@ struct ProblemMiddleware: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound {
             return Self.response(.notFound)
         } catch let error as AuthorityError {
-            context.logger.error("the authority failed", metadata: ["error": "\(error)"])
+            failures.log(.error, "the authority failed", to: context.logger, at: time.uptime, metadata: ["error": "\(error)"])
             return Self.response(.internalError)
         } catch {
             // The error's text may quote the request, so only its type is logged.
-            context.logger.error("the authority failed", metadata: ["error": "\(type(of: error))"])
+            failures.log(.error, "the authority failed", to: context.logger, at: time.uptime, metadata: ["error": "\(type(of: error))"])
             return Self.response(.internalError)
         }
     }

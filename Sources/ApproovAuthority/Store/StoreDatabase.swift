@@ -111,9 +111,8 @@ struct StoreDatabase: Sendable {
         var configuration = configuration
         configuration.maximumReaderCount = 2
         configuration.prepareDatabase { database in
-            // NORMAL in WAL mode: a commit survives the end of the process at once, but a power failure only after the next checkpoint.
-            // A power failure can lose a redemption of the last moments, whose challenge expires soon anyway.
-            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+            // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version.
+            try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
         if !isCurrent { try schema.upgrade(pool) }

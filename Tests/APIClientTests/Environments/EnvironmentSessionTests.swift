@@ -9,7 +9,7 @@ import Testing
 
 @testable import APIClient
 
-@Suite(.timeLimit(.minutes(1))) struct EnvironmentSessionTests {
+@Suite(.timeLimit(.minutes(5))) struct EnvironmentSessionTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

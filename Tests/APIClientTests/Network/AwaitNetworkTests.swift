@@ -7,7 +7,7 @@ import Testing
 
 @testable import APIClient
 
-@Suite(.timeLimit(.minutes(1))) struct AwaitNetworkTests {
+@Suite(.timeLimit(.minutes(5))) struct AwaitNetworkTests {
     private let clock = ManualClock()
 
     private func interceptor(_ monitor: NetworkMonitor, spread: Duration = .zero) -> AwaitNetwork {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite(.timeLimit(.minutes(1))) struct CurlUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct CurlUploadTests {
     private static let highWater = CurlUploadState<Void>.highWater
 
     @Test("A streamed upload holds a bounded number of bytes, however far ahead its producer is")

@@ -11,6 +11,8 @@ struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
     let proxies: [AddressRange]
+    /// The sizes of the bodies that "/note" got; "failed" for one that could not be read.
+    let notes: Shared<[String]>
     let onReady: @Sendable (URL) async -> Void
 
     func run() async throws {
@@ -18,6 +20,11 @@ struct BareListener: Service {
         router.middlewares.add(PlainErrors(methods: ["/health": "GET", "/length": "POST"]))
         router.get("health") { _, _ in Response.healthy }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
+        router.post("note") { request, _ in
+            let size = try? await request.body.collect(upTo: 1 << 20).readableBytes
+            notes.change { $0.append(size.map { "\($0)" } ?? "failed") }
+            return "noted"
+        }
         router.get("address") { _, context in context.remoteAddress?.ipAddress ?? "none" }
         router.get("loop") { _, context in "\(context.eventLoop.inEventLoop)" }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -28,7 +35,8 @@ struct BareListener: Service {
 
     /// Runs a listener while `body` runs, which gets its port.
     static func with(
-        certificate: TestCertificate? = nil, proxies: [String] = [], _ change: (inout ListenerLimits) -> Void = { _ in },
+        certificate: TestCertificate? = nil, proxies: [String] = [], notes: Shared<[String]> = Shared([]),
+        _ change: (inout ListenerLimits) -> Void = { _ in },
         _ body: (Int) async throws -> Void
     ) async throws {
         var limits = ListenerLimits(requestTimeout: .seconds(30), drain: .milliseconds(500))
@@ -36,7 +44,7 @@ struct BareListener: Service {
         let tls = try certificate.map { try ListenerAddress.tls(certificatePEM: $0.chainPEM, keyPEM: $0.privateKeyPEM) }
         let address = ListenerAddress(host: "127.0.0.1", port: 0, tls: tls)
         try await RunningService.with { onReady in
-            BareListener(address: address, limits: limits, proxies: try AddressRange.all(proxies), onReady: onReady)
+            BareListener(address: address, limits: limits, proxies: try AddressRange.all(proxies), notes: notes, onReady: onReady)
         } body: {
             try await body($0.port)
         }
