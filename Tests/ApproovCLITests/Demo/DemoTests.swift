@@ -82,6 +82,8 @@ struct DemoTests {
             .replacing("approov serve &", with: "approov serve --listen 127.0.0.1:\(authority) > ready & servers=$!")
             .replacing("9443", with: "\(api)")
             .replacing("-cert api.pem -key api.key &", with: "-cert api.pem -key api.key & servers=\"$servers $!\"")
+            // A running authority applies a change within a second, and a person is slower than that.
+            .replacing("\napproov call ", with: "\nsleep 3\napproov call ")
             // A person is slower than the servers.
             .replacing(
                 "approov api ",
