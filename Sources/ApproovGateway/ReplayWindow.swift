@@ -91,6 +91,9 @@ final class ReplayWindow: Sendable {
 
     /// How far ahead of the gateway's clock a date may be, in seconds; a restart forgets requests that were accepted this way.
     private static let longestAhead = 5
+    /// Requests dated further ahead than this many seconds take at most half of the room: they are remembered until that date, and must not
+    /// leave clients whose clocks are a little fast without room for as long.
+    private static let farAhead = 86_400
 
     private let settings: GatewayConfiguration.Replay
     private let state: Mutex<State>
@@ -122,7 +125,7 @@ final class ReplayWindow: Sendable {
             guard !state.mayKnow(mark, keyID) else { return .replayed }
             guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID, &state) }
             let age = state.reference(now).timeIntervalSince(date)
-            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, keyID, date, &state) }
+            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, keyID, date, by: -age, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             // Also remember a request that is too old: the clock may be fast, and be corrected later.
@@ -169,8 +172,9 @@ final class ReplayWindow: Sendable {
         return .fresh
     }
 
-    private func refuseAhead(_ mark: Mark, _ keyID: UInt8, _ date: Date, _ state: inout State) -> Verdict {
-        guard state.aheadCount < settings.rememberedDated else { return .full }
+    private func refuseAhead(_ mark: Mark, _ keyID: UInt8, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
+        let room = seconds > Double(Self.farAhead) ? settings.rememberedDated / 2 : settings.rememberedDated
+        guard state.aheadCount < room else { return .full }
         state.ahead[keyID, default: [:]][mark] = date
         return .dateNeeded
     }

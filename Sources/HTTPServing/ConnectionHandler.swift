@@ -29,8 +29,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var heldFlushes = 0
     private var state: State
     private var isInputClosed = false
-    /// The requests that were handed to the application and not answered yet.
+    /// The requests that were handed to the application, and those of them whose answers have not gone out yet.
+    private var begun = 0
     private var requests = 0
+    /// The value of `begun` when the end of the connection was last put off.
+    private var begunWhenPutOff = 0
+    private var isStopping = false
 
     init(table: ConnectionTable, isSecure: Bool, gathersWrites: Bool = false) {
         self.table = table
@@ -52,10 +56,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Ends a connection in order, unless it has received a request meanwhile, which the table may not know yet because the request's task
     /// begins later.
+    ///
+    /// An answer that the client does not read puts the end off once: then the connection is closed at once. A server that stops waits for
+    /// answers as long as it waits for requests.
     static func endIfIdle(_ channel: any Channel) {
         channel.eventLoop.execute {
             guard let handler = of(channel) else { return channel.close(promise: nil) }
-            if handler.requests == 0 { channel.close(promise: nil) } else { handler.table.resumed(channel) }
+            if handler.requests == 0 { return channel.close(promise: nil) }
+            guard handler.isStopping || handler.begun != handler.begunWhenPutOff else { return cut(channel) }
+            handler.begunWhenPutOff = handler.begun
+            handler.table.resumed(channel)
         }
     }
 
@@ -65,7 +75,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Notes that a request was handed to the application.
-    func requestBegins() { requests += 1 }
+    func requestBegins() {
+        begun += 1
+        requests += 1
+    }
 
     /// Notes that a request was answered, or never will be.
     func requestEnds() { requests -= 1 }
@@ -109,6 +122,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             state = .silent
             table.secured(context.channel)
         case is ChannelShouldQuiesceEvent:
+            isStopping = true
             table.drain(context.channel)
             switch state {
             case .handshake: return Self.cut(context.channel)

@@ -167,6 +167,20 @@ import Testing
         #expect(judge(window, 2, date: 1_000, at: 1_000, keyID: 2) == .replayed)
     }
 
+    @Test("Requests dated more than a day ahead leave room for those of clients whose clocks are a little fast")
+    func farAhead() {
+        let window = window { $0.rememberedDated = 4 }
+        let day = 86_400.0
+        for key in 1...2 { #expect(judge(window, key, date: 1_000 * day, at: 0) == .dateNeeded) }
+        #expect(judge(window, 3, date: 1_000 * day, at: 0) == .full)
+        for key in 4...5 { #expect(judge(window, key, date: day - 1, at: 0) == .dateNeeded) }
+        #expect(judge(window, 6, date: 60, at: 0) == .full)
+        // A day later, those a little ahead are forgotten, and the others still are not.
+        #expect(judge(window, 7, date: day + 60, at: day + 60) == .fresh)
+        #expect(judge(window, 1, date: 1_000 * day, at: day + 60) == .replayed)
+        #expect(judge(window, 8, date: day + 180, at: day + 61) == .dateNeeded)
+    }
+
     @Test("An undated request that found no room is not served later when there is room")
     func refusedUndated() {
         let window = window { $0.rememberedUndated = 1 }

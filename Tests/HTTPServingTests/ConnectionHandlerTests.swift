@@ -130,6 +130,32 @@ import Testing
         #expect(socket.closes.first == .output)
     }
 
+    @Test("A client that never reads its answer keeps its connection for two idle timeouts, unless it sends another request")
+    func unread() throws {
+        try open()
+        try say()
+        let handler = try #require(ConnectionHandler.of(channel))
+        handler.requestBegins()
+        advance(.seconds(40))
+        handler.requestBegins()
+        advance(.seconds(31))
+        #expect(socket.closes.isEmpty && channel.isActive)
+        advance(.seconds(31))
+        #expect(!channel.isActive)
+    }
+
+    @Test("A server that stops waits for a client that reads its answer slowly, until the drain ends")
+    func unreadWhileStopping() throws {
+        try open()
+        try say()
+        try #require(ConnectionHandler.of(channel)).requestBegins()
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        advance(.seconds(7))
+        #expect(socket.closes.isEmpty && channel.isActive)
+        advance(.seconds(2))
+        #expect(!channel.isActive)
+    }
+
     @Test(
         "What is written within one turn of the event loop is sent together, also when the connection ends in that turn",
         arguments: [

@@ -38,7 +38,7 @@ extension AttestationVerifier {
     /// nor key: a signature would link its requests, and a string of its own would name it. The empty list of strings tells a genuine one
     /// that it may keep those of other hosts.
     func secrets(
-        for verdict: EvidenceAppraiser.Verdict, isOblivious: Bool, _ customClaims: CustomClaims?, _ snapshot: StoreSnapshot
+        for verdict: EvidenceAppraiser.Verdict, isOblivious: Bool, _ customClaims: CustomClaims?, at now: Int64, _ snapshot: StoreSnapshot
     ) throws -> ResultSecrets {
         var secrets = ResultSecrets()
         if !isOblivious {

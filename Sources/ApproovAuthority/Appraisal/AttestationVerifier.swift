@@ -62,6 +62,9 @@ struct AttestationVerifier: Sendable {
         try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
         await notice(evidence.configVersion, logger)
 
+        // One instant for policies, claims and secrets: the token names the message-signing key that comes beside it.
+        let date = time.date
+        let now = Int64(date.timeIntervalSince1970)
         let appraiser = EvidenceAppraiser(
             registrationEnds: snapshot.registrationEnds, environmentPolicy: snapshot.environmentPolicy, now: now)
         let verdict = appraiser.appraise(
@@ -70,7 +73,7 @@ struct AttestationVerifier: Sendable {
                 evidence, thumbprint: thumbprint, key: snapshot.developmentKey, isAccepted: snapshot.acceptsDevelopmentKey))
         let lifetime = evidence.limitedUse ? min(tokenLifetime, Self.limitedUseLifetime) : tokenLifetime
         let claims = try claims(
-            verified, verdict, host: host, isOblivious: entry.settings.oblivious, lifetime: lifetime, from: address, snapshot)
+            verified, verdict, host: host, isOblivious: entry.settings.oblivious, lifetime: lifetime, from: address, at: date, snapshot)
         let token = try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: verdict.isTrusted, at: now)
         let traceID = Base64URL.encode(SystemRandom.bytes(9))
         metrics.judged(verdict)
@@ -84,7 +87,7 @@ struct AttestationVerifier: Sendable {
                     "reasons": "\(verdict.reasons.map(\.rawValue).sorted().joined(separator: ","))",
                 ])
         }
-        let secrets = try secrets(for: verdict, isOblivious: entry.settings.oblivious, customClaims, snapshot)
+        let secrets = try secrets(for: verdict, isOblivious: entry.settings.oblivious, customClaims, at: now, snapshot)
         return AttestationResult(
             token: token, expiresIn: Int(lifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
@@ -99,13 +102,13 @@ struct AttestationVerifier: Sendable {
     /// calling, and the relay exists to hide that.
     private func claims(
         _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, lifetime: Int64,
-        from address: String?, _ snapshot: StoreSnapshot
+        from address: String?, at date: Date, _ snapshot: StoreSnapshot
     ) throws -> TokenClaims {
-        let issuedAt = now
+        let issuedAt = Int64(date.timeIntervalSince1970)
         let deviceID = verified.deviceID
         let arc =
             isOblivious
-            ? ARC(anonymous: verdict.reasons) : ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: time.date)
+            ? ARC(anonymous: verdict.reasons) : ARC(reasons: verdict.reasons, deviceID: deviceID.bytes, issuedAt: date)
         var claims = TokenClaims(
             exp: issuedAt + lifetime, iat: issuedAt, arc: try arc.encoded(key: snapshot.arcKey), pay: verified.evidence.payHash,
             iss: snapshot.account, aud: host.name, anno: verdict.annotations.isEmpty ? nil : verdict.annotations)
