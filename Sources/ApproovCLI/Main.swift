@@ -29,13 +29,12 @@ enum Main {
 
     /// Sets up logging from the command's options and the environment.
     private static func startLogging(of command: any ParsableCommand) throws {
-        let settings = try (command as? any LoggingCommand)?.logs.settings() ?? LogSettings(standard: .warning)
+        // A command without log options ignores a LOG_LEVEL that it does not know: the variable may be meant for another program.
+        let settings =
+            try (command as? any LoggingCommand)?.logs.settings() ?? (try? LogSettings(standard: .warning)) ?? LogSettings(level: .warning)
         let output = LogOutput()
         LoggingSystem.bootstrap { LineLogHandler(label: $0, settings: settings, output: output) }
     }
-
-    /// Options whose value may begin with a dash, and may be secret.
-    private static let freeOptions: Set = ["-predefinedValue", "--predefinedValue", "-setDataHashInToken", "--setDataHashInToken"]
 
     /// The error message for an unknown verb or option, with the closest known one; nil when all are known.
     private static func misspelling() -> String? {
@@ -46,15 +45,17 @@ enum Main {
             let meant = meant(verb, in: commands.compactMap { $0.configuration.commandName })
             return "unknown command '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
         }
-        let words = ApproovCommand.helpMessage(for: command).split { !$0.isLetter && !$0.isNumber && $0 != "-" }
-        let options = zip(arguments, arguments.dropFirst()).filter { !freeOptions.contains($0.0) }.map(\.1)
-            .filter { $0.hasPrefix("-") && $0.dropFirst().first?.isNumber == false }
+        guard let table = OptionTable(of: command) else { return nil }
+        let options = table.options(in: arguments.dropFirst())
+            .filter { $0.dropFirst().first?.isNumber == false }
             // Keep the option's name only: a value written right behind it may be secret.
-            .map { $0.prefix { $0 == "-" || $0.isLetter || $0.isNumber } }
-        guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !words.contains($0) }) else {
+            .map { String($0.prefix { $0 == "-" || $0.isLetter || $0.isNumber }) }
+        // The parser knows this one everywhere, but lists it only with the root command.
+        let known = table.names + ["--version"]
+        guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !known.contains($0) }) else {
             return nil
         }
-        let meant = meant(unknown, in: words.filter { $0.hasPrefix("-") }.map(String.init))
+        let meant = meant(unknown, in: known)
         return "unknown option '\(unknown)'\(meant)\n\(usage(of: verb))"
     }
 

@@ -36,6 +36,10 @@ extension AuthorityStore {
         }
     }
 
+    /// The URL under which apps reach the authority, as it was last served; nil before it was served.
+    /// - Throws: ``AuthorityError`` with code `storeUnusable` or `storeDamaged`.
+    package func publicURL() async throws -> URL? { try await endpoint()?.url }
+
     /// Whether results tell the app why its evidence was rejected.
     public var rejectionReasons: Bool { snapshot.reportsReasons }
 

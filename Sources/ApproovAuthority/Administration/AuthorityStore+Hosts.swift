@@ -41,10 +41,20 @@ extension AuthorityStore {
 
     /// Creates a host that will be added, with all checks that do not need the store.
     func newHost(_ name: String, settings: HostSettings) throws -> AccountHost {
+        try Self.newHost(name, settings: settings, at: time.date)
+    }
+
+    private static func newHost(_ name: String, settings: HostSettings, at date: Date) throws -> AccountHost {
         let host = try AccountHost(name: name, settings: settings)
-        try host.refuseWhatClientsCannotUse(at: time.date)
+        try host.refuseWhatClientsCannotUse(at: date)
         try host.refuseUselessPins()
         return host
+    }
+
+    /// Makes the checks of ``addHost(_:settings:)`` that do not need the store, so that a mistake makes none.
+    /// - Throws: ``AuthorityError`` with code `malformedHost`, `malformedPin` or `malformedTrustRoots`.
+    package static func checkNewHost(_ name: String, settings: HostSettings) throws {
+        _ = try newHost(name, settings: settings, at: Date())
     }
 
     /// Checks a new host against the rest of the account.
@@ -119,20 +129,39 @@ extension AuthorityStore {
     /// - Parameter pins: The pins (`sha256/…`).
     /// - Throws: ``AuthorityError`` with code `malformedPin`; with code `configurationRefused` when a host would have no pin at all.
     public func setManagedTrustRoots(_ pins: [String]) async throws {
-        let canonical: [String]
+        let pins = try pins.map(Self.managedTrustRoot)
+        try await updateManagedTrustRoots { $0 = pins }
+    }
+
+    /// Changes the pins that apply to hosts without pins, and signs a new configuration.
+    ///
+    /// The change receives the current pins, even if other processes change them too. Use it to add or remove some of them.
+    /// - Parameter edit: The change; called once, inside the store's transaction.
+    /// - Throws: ``AuthorityError`` with code `malformedPin` for a pin that `edit` adds; with code `configurationRefused` when a host would
+    ///   have no pin at all; any error of `edit`. The pins are then unchanged.
+    public func updateManagedTrustRoots(_ edit: @escaping @Sendable (inout [String]) throws -> Void) async throws {
+        try await change(issues: true) { database in
+            let before = try String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin")
+            var pins = before
+            try edit(&pins)
+            // A pin that is refused today must not keep the others from being changed.
+            let canonical = try pins.map { try before.contains($0) ? $0 : Self.managedTrustRoot($0) }
+            try database.execute(sql: "DELETE FROM managedTrustRoot")
+            for pin in canonical {
+                try database.execute(sql: "INSERT OR IGNORE INTO managedTrustRoot (pin) VALUES (?)", arguments: [pin])
+            }
+        }
+    }
+
+    /// The canonical text of a pin that will be a managed trust root.
+    private static func managedTrustRoot(_ pin: String) throws -> String {
         do {
-            canonical = try pins.map { try Pin($0).description }
+            return try Pin(pin).description
         } catch {
             throw AuthorityError(
                 .malformedPin,
                 "a managed trust root is not sha256/ followed by the base64 of 32 bytes; to print pins: approov pin -get FILE", cause: error
             )
-        }
-        try await change(issues: true) { database in
-            try database.execute(sql: "DELETE FROM managedTrustRoot")
-            for pin in canonical {
-                try database.execute(sql: "INSERT OR IGNORE INTO managedTrustRoot (pin) VALUES (?)", arguments: [pin])
-            }
         }
     }
 

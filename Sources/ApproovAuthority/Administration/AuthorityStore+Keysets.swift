@@ -13,9 +13,7 @@ extension AuthorityStore {
     ///   - use: What the keyset signs. No host can name a keyset for custom JWTs; the newest of these signs.
     /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String, use: KeysetUse = .token) async throws {
-        guard KeyIdentifier.isAllowedForNewKey(kid) else {
-            throw AuthorityError(.malformedKeyset, "the kid of a new keyset must be \(KeyIdentifier.newKeyRule)")
-        }
+        try Self.checkNewKeyset(kid: kid)
         guard algorithm != .hs256 else {
             throw AuthorityError(
                 .malformedKeyset, "a keyset must be RS256 or ES256; hosts without a keyset use HS256")
@@ -31,6 +29,14 @@ extension AuthorityStore {
             guard database.changesCount == 1 else {
                 throw AuthorityError(.keysetExists, "the account already has a keyset \(kid); choose another kid")
             }
+        }
+    }
+
+    /// Checks the key identifier of a new keyset, which needs no store, so that a mistake makes none.
+    /// - Throws: ``AuthorityError`` with code `malformedKeyset`.
+    package static func checkNewKeyset(kid: String) throws {
+        guard KeyIdentifier.isAllowedForNewKey(kid) else {
+            throw AuthorityError(.malformedKeyset, "the kid of a new keyset must be \(KeyIdentifier.newKeyRule)")
         }
     }
 

@@ -19,7 +19,7 @@ extension AuthorityStore {
     ///     client could use them; then nothing changes.
     /// - Throws: ``AuthorityError`` with code `malformedOblivious`; with code `configurationRefused` when clients would refuse the result.
     public func setOblivious(_ settings: ObliviousSettings, checkedBy check: ([UInt8]) throws -> [UInt8]) async throws {
-        let settings = try Self.validated(settings, check)
+        let settings = try Self.checkOblivious(settings, checkedBy: check)
         try await change(issues: true) { database in
             try database.execute(
                 sql: """
@@ -52,7 +52,13 @@ extension AuthorityStore {
         }
     }
 
-    private static func validated(_ settings: ObliviousSettings, _ check: ([UInt8]) throws -> [UInt8]) throws -> ObliviousSettings {
+    /// Makes the checks of ``setOblivious(_:checkedBy:)`` that do not need the store, so that a mistake makes none.
+    /// - Returns: The settings in the form in which they are stored.
+    /// - Throws: ``AuthorityError`` with code `malformedOblivious`.
+    @discardableResult
+    package static func checkOblivious(
+        _ settings: ObliviousSettings, checkedBy check: ([UInt8]) throws -> [UInt8]
+    ) throws -> ObliviousSettings {
         var settings = settings
         do {
             let relay = try TransportURL(settings.relay)

@@ -14,12 +14,7 @@ extension AuthorityStore {
     /// - Throws: ``AuthorityError`` with code `malformedSecureString` when key or value is not allowed; with code `tooManySecureStrings`
     ///   when the account already has 16 others; with code `storeUnusable`. No message contains the value.
     public func setSecureString(_ value: String, for key: String) async throws {
-        try Self.check(key)
-        guard SecureStringRules.isValue(value) else {
-            throw AuthorityError(
-                .malformedSecureString,
-                "the value of secure string \(key) must be \(SecureStringRules.valueRule); to remove it: approov secstrings -remove \(key)")
-        }
+        try Self.checkSecureString(value, for: key)
         let now = now
         try await change { database in
             try database.execute(
@@ -48,6 +43,17 @@ extension AuthorityStore {
             guard database.changesCount == 1 else {
                 throw AuthorityError(.unknownSecureString, "the account has no secure string \(key); see: approov secstrings -list")
             }
+        }
+    }
+
+    /// Checks a new secure string, which needs no store, so that a mistake makes none.
+    /// - Throws: ``AuthorityError`` with code `malformedSecureString`. The message does not contain the value.
+    package static func checkSecureString(_ value: String, for key: String) throws {
+        try check(key)
+        guard SecureStringRules.isValue(value) else {
+            throw AuthorityError(
+                .malformedSecureString,
+                "the value of secure string \(key) must be \(SecureStringRules.valueRule); to remove it: approov secstrings -remove \(key)")
         }
     }
 

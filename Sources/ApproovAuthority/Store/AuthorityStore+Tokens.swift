@@ -2,6 +2,7 @@ internal import ApproovBase
 public import ApproovTokens
 internal import Attestation
 internal import CertificatePinning
+internal import Crypto
 
 extension AuthorityStore {
     /// Creates a verifier with the account's current keys.
@@ -46,11 +47,14 @@ extension AuthorityStore {
         if entry.settings.oblivious {
             claims.arc = try ARC(anonymous: reasons).encoded(key: snapshot.arcKey)
         } else {
-            let deviceID = SystemRandom.bytes(16)
+            // The key of no installation, so that did and ipk belong together as in an app's token.
+            let key = PublicJWK(P256.Signing.PrivateKey().publicKey)
+            let deviceID = DeviceID(installationKey: key.key)
             claims.ip = "127.0.0.1"
-            claims.did = Base64.encode(deviceID)
+            claims.did = deviceID.base64
             claims.mskid = snapshot.messageSigningKeys.inUse(at: now)?.id
-            claims.arc = try ARC(reasons: reasons, deviceID: deviceID, issuedAt: time.date).encoded(key: snapshot.arcKey)
+            claims.ipk = Base64.encode(key.subjectPublicKeyInfo)
+            claims.arc = try ARC(reasons: reasons, deviceID: deviceID.bytes, issuedAt: time.date).encoded(key: snapshot.arcKey)
         }
         return try snapshot.issuer.issue(claims, kid: entry.settings.kid, isGenuine: isValid, at: now)
     }

@@ -73,8 +73,9 @@ struct APICommand: AsyncParsableCommand {
         name: .dash("check"),
         help: ArgumentHelp(
             """
-            Compare a host's pins with the certificates that it presents now; for an oblivious host also ask the gateway whether it \
-            accepts the published key. Exits 1 if apps are refused or soon will be.
+            Compare a host's pins with the certificates that it presents now. For an oblivious host, to which no app connects, ask the \
+            gateway whether it accepts the published key, and check the relay in the host's place. Exits 1 if apps are refused or soon \
+            will be.
             """, valueName: "host[:port]"))
     var check: String?
 
@@ -184,15 +185,16 @@ struct APICommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = store.path
-        // Read the pins before opening the store: a mistake in them must not make one.
-        let given = try givenPins()
+        // Read and check the options before opening the store: a mistake in them must not make one.
+        let (given, pinChange) = (try givenPins(), try pinChange())
+        let roots = try trustRoots.map { try Files.roots(at: $0).pem }
+        let settings = HostSettings(
+            pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
+            includeSubdomains: includeSubdomains, pinsExpireAt: expiry, trustRoots: roots, kid: keySetKID)
+        if let add { try AuthorityStore.checkNewHost(add, settings: settings) }
         let imported = try importFile.map(HostImport.init(file:))
         let store = try store.open(access)
         if let add {
-            let settings = HostSettings(
-                pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
-                includeSubdomains: includeSubdomains, pinsExpireAt: expiry,
-                trustRoots: try trustRoots.map { try Files.text(at: $0, what: "the roots") }, kid: keySetKID)
             let before = store.hosts
             try await store.addHost(add, settings: settings)
             let replaced = try HostPattern(add).description
@@ -207,11 +209,14 @@ struct APICommand: AsyncParsableCommand {
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
         } else if let pins {
-            try await change(pins, in: store)
+            guard changesHost else { return try show(pins, in: store) }
+            try await change(pins, pins: pinChange, roots: roots, in: store)
         } else if let check {
             try await HostCheckRun(host: check, days: days ?? HostCheckRun.defaultDays, json: output.json).run(in: store)
         } else if managedTrustRoots {
-            try await changeManagedRoots(in: store)
+            if changesPins { try await store.updateManagedTrustRoots { $0 = try pinChange($0) } }
+            if output.json { return try Console.json(store.managedTrustRoots) }
+            for pin in store.managedTrustRoots { Console.line(pin) }
         } else {
             try HostList(store.hosts).show(json: output.json)
             if store.hosts.isEmpty { Console.note("approov: no hosts in \(path)") }
@@ -221,7 +226,8 @@ struct APICommand: AsyncParsableCommand {
     /// The access to open the store with: changing or removing a host makes no store.
     private var access: StoreAccess {
         if add != nil || importFile != nil { return .making }
-        if managedTrustRoots { return changesPins ? .making : .reading }
+        if managedTrustRoots, !changesPins { return .reading }
+        if managedTrustRoots { return pin.isEmpty && pinFrom.isEmpty ? .changing : .making }
         if remove != nil { return .changing }
         return pins != nil && changesHost ? .changing : .reading
     }
@@ -250,37 +256,45 @@ struct APICommand: AsyncParsableCommand {
         }
     }
 
-    private func change(_ name: String, in store: AuthorityStore) async throws {
-        guard changesHost else {
-            guard let host = try store.host(for: name) else {
-                throw CommandFailure("the account has no host \(name); add it: approov api -add \(name) -pinFrom CERTIFICATE -pin BACKUP")
-            }
-            return try HostList([host]).show(json: output.json)
+    /// Prints the entry with this name or pattern; without one, the entry that covers the host, and says so.
+    private func show(_ name: String, in store: AuthorityStore) throws {
+        let canonical = try HostPattern(name, allowingPublicSuffix: true).description
+        if let entry = store.hosts.first(where: { $0.name == canonical }) { return try HostList([entry]).show(json: output.json) }
+        guard let covering = entry(covering: name, in: store) else {
+            throw CommandFailure("the account has no host \(name); add it: approov api -add \(name) -pinFrom CERTIFICATE -pin BACKUP")
         }
-        let (newPins, enforces, expiry) = (try pinChange(), enforce.map { $0 == .on }, expiry)
+        Console.note("approov: the account has no entry \(canonical); its entry \(covering.name) covers it")
+        try HostList([covering]).show(json: output.json)
+    }
+
+    /// The entry that covers a host; nil if there is none, and for a pattern.
+    private func entry(covering name: String, in store: AuthorityStore) -> AccountHost? { try? store.host(for: name) }
+
+    private func change(
+        _ name: String, pins newPins: @escaping @Sendable ([String]) throws -> [String], roots: String?, in store: AuthorityStore
+    ) async throws {
+        let (enforces, expiry) = (enforce.map { $0 == .on }, expiry)
         let (changesPins, changesExpiry) = (changesPins, pinsExpireAt != nil)
         let route = oblivious ? true : noOblivious ? false : nil
-        let roots = try trustRoots.map { try Files.text(at: $0, what: "the roots") }
-        try await store.updateHost(name) { settings in
-            if changesPins { settings.pins = try newPins(settings.pins) }
-            if let enforces { settings.enforce = enforces }
-            if changesExpiry { settings.pinsExpireAt = expiry }
-            if let route { settings.oblivious = route }
-            if let roots { settings.trustRoots = roots }
+        do {
+            try await store.updateHost(name) { settings in
+                if changesPins { settings.pins = try newPins(settings.pins) }
+                if let enforces { settings.enforce = enforces }
+                if changesExpiry { settings.pinsExpireAt = expiry }
+                if let route { settings.oblivious = route }
+                if let roots { settings.trustRoots = roots }
+            }
+        } catch let error as AuthorityError where error.code == .unknownHost {
+            guard let covering = entry(covering: name, in: store) else { throw error }
+            throw CommandFailure(
+                "the account has no entry \(name); its entry \(covering.name) covers it; change that one: "
+                    + "approov api -pins '\(covering.name)' …, or add one: approov api -add \(name) …")
         }
         try report("changed", host: name, in: store)
         if enforces == false {
             Console.note(
                 "approov: the pins of \(name) are no longer enforced; to enforce them again: approov api -pins \(name) -enforce on")
         }
-    }
-
-    private func changeManagedRoots(in store: AuthorityStore) async throws {
-        if changesPins {
-            try await store.setManagedTrustRoots(pinChange()(store.managedTrustRoots))
-        }
-        if output.json { return try Console.json(store.managedTrustRoots) }
-        for pin in store.managedTrustRoots { Console.line(pin) }
     }
 
     private struct Import: Encodable {

@@ -198,12 +198,19 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
         guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
+        var hosts: Set<String> = []
         for origin in allow {
-            guard let url = try? TransportURL(origin), url.target == "/", url.isSecure || url.host.isLoopback else {
+            guard let url = try? TransportURL(origin), url.target == "/", !origin.contains("#"), url.isSecure || url.host.isLoopback else {
                 throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http:// with a loopback address.")
             }
+            if url.isSecure { hosts.insert(url.host.name) }
         }
-        _ = try pins()
+        for (host, pins) in try pins().sorted(by: { $0.key < $1.key }) {
+            guard hosts.contains(host) else {
+                throw ValidationError("--pin names \(host), but no --allow has an https origin of this host: add --allow https://\(host).")
+            }
+            guard Set(pins).count == pins.count else { throw ValidationError("--pin gives a pin of \(host) twice: give it once.") }
+        }
     }
 
     func run() async throws {
@@ -220,8 +227,16 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             limits.chunkedRequestTimeout = .seconds(requestTimeout)
             limits.requestTimeout = min(limits.requestTimeout, limits.chunkedRequestTimeout)
         }
+        var configuration = GatewayConfiguration(
+            host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
+            trustRootsPEM: try caCert.map { try Files.roots(at: $0).pem },
+            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
+            limits: limits)
+        configuration.trustedProxies = proxies.trustedProxy
         let file = GatewayKeyFile(URL(filePath: keys))
         if !FileManager.default.fileExists(atPath: keys) {
+            // All else is checked by now: a gateway that cannot start must not make a key.
+            try listen.checkThatItCanBeBound()
             try Files.makePrivateFolder(of: keys)
             _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)
             Console.note("approov: made \(keys); its key opens every request: never copy it to another machine")
@@ -230,12 +245,6 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
                 "--kem \(kem.rawValue): \(keys) has no key of this mechanism in use; "
                     + "make one: approov gateway --keys \(keys) --rotate --kem \(kem.rawValue)")
         }
-        var configuration = GatewayConfiguration(
-            host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
-            trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
-            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
-            limits: limits)
-        configuration.trustedProxies = proxies.trustedProxy
         let gateway = try Gateway(
             keys: file, configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()

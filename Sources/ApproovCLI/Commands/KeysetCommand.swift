@@ -87,6 +87,7 @@ struct KeysetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let options = store
+        if add != nil, let kid { try AuthorityStore.checkNewKeyset(kid: kid) }
         let store = try options.open(add != nil ? .making : remove != nil ? .changing : .reading)
         if let add, let kid {
             try await store.addKeyset(add == .rs256 ? .rs256 : .es256, kid: kid, use: use == .custom ? .custom : .token)

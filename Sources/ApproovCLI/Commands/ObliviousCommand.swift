@@ -24,8 +24,8 @@ struct ObliviousCommand: AsyncParsableCommand {
             -show also asks the gateway, through the relay as an app does, whether
             it accepts the key that apps use, and says what to do if it does not.
             --offline skips that question. approov api -check asks it for an
-            oblivious host. When no relay is set, -show fails, and with --json it
-            prints {}.
+            oblivious host. When no relay is set, -show exits 1; with --json it
+            prints {} and exits 0.
 
             The owner of the keys can read the requests: fetch the keys from a
             gateway that you trust.
@@ -99,6 +99,9 @@ struct ObliviousCommand: AsyncParsableCommand {
         } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {
             throw ValidationError("-relay, -keyConfig, -chunked and --cacert are only valid with -set.")
         }
+        if caCert != nil, let keyConfig, !KeyConfigurationSource(keyConfig).isURL {
+            throw ValidationError("--cacert is only valid if -keyConfig is a URL: a file is read without TLS.")
+        }
         if offline, !show { throw ValidationError("--offline is only valid with -show.") }
         if let relay, (try? TransportURL(relay))?.isSecure != true {
             throw ValidationError(
@@ -110,10 +113,11 @@ struct ObliviousCommand: AsyncParsableCommand {
     func run() async throws {
         if set, let relay, let keyConfig {
             let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
+            let settings = ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting)
+            // Check the keys before opening the store: a mistake must not make one.
+            try AuthorityStore.checkOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
             let store = try store.open(.making)
-            try await store.setOblivious(
-                ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting),
-                checkedBy: KeyConfigurationList.checked(published:))
+            try await store.setOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
             try report("set", in: store)
             let host = try TransportURL(relay).host.name
             if try store.host(for: host) == nil {

@@ -1,3 +1,4 @@
+import ApproovBase
 import ArgumentParser
 import CertificatePinning
 import Foundation
@@ -12,9 +13,10 @@ struct PinCommand: AsyncParsableCommand {
             A pin is sha256/ and the base64 of the SHA-256 of a public key.
 
             -get shows the pins of the certificates that a server presents, the
-            server's own first; it sends no HTTP request. If a file has that name,
-            it shows the pins of the file's certificates, certificate requests or
-            keys (PEM or DER). Pin the first key and a backup key.
+            server's own first; it sends no HTTP request. If a file (not a folder)
+            has that name, it shows the pins of the file's certificates,
+            certificate requests or keys (PEM or DER). Pin the first key and a
+            backup key.
 
             -check validates a chain as an app does, without a network. It exits 0
             if the chain is trusted, or prints the reason and exits 60.
@@ -135,21 +137,22 @@ struct PinReport: Encodable {
     }
 }
 
-/// `approov pin -get`: the pins of a file or, if no file has that name, of a server.
+/// `approov pin -get`: the pins of a file or, if no regular file has that name, of a server.
 struct PinsOfSource {
     let source: String
     let json: Bool
 
     func run() async throws {
-        if FileManager.default.fileExists(atPath: source) {
+        let endings = ["pem", "crt", "cer", "der", "key", "csr"]
+        let namesFile =
+            !source.contains("://") && (source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()))
+        // Without a path or an ending, only a regular file counts: a folder may have the name of a host.
+        if let status = FileStatus(source), status.isRegular || namesFile {
             let pins = try PublicKeyFile.pins(inFile: source).map(\.description)
             if json { try Console.json(pins) } else { for pin in pins { Console.line(pin) } }
             return
         }
-        let endings = ["pem", "crt", "cer", "der", "key", "csr"]
-        if !source.contains("://"), source.contains("/") || endings.contains(URL(filePath: source).pathExtension.lowercased()) {
-            throw CommandFailure("there is no file \(source)")
-        }
+        guard !namesFile else { throw CommandFailure("there is no file \(source)") }
         let url: TransportURL
         do {
             url = try TransportURL(source.contains("://") ? source : "https://\(source)/")

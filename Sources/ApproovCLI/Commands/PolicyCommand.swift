@@ -34,7 +34,9 @@ struct PolicyCommand: AsyncParsableCommand {
             debugger-unknown or ld-preload-unknown if they could not find out. The
             action of a flag is reject (the attestation fails), annotate (the
             token's anno claim names the flag, and the API decides) or ignore.
-            Running authorities apply a change within a second.
+            -setEnvironment takes flag and action as two words or as FLAG=ACTION,
+            and may be repeated for other flags. Running authorities apply a
+            change within a second.
 
             Examples:
             approov policy
@@ -44,6 +46,7 @@ struct PolicyCommand: AsyncParsableCommand {
             approov policy -setInstallPubKey off
             approov policy -setDevelopmentKey on
             approov policy -setEnvironment root reject
+            approov policy -setEnvironment root=reject -setEnvironment debugger=ignore
             """)
 
     /// The flags that may be set; every other reason rejects under every policy.
@@ -75,7 +78,7 @@ struct PolicyCommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("setEnvironment"), parsing: .upToNextOption,
-        help: ArgumentHelp("Set the action for a flag of the app's environment.", valueName: "flag reject|annotate|ignore"))
+        help: ArgumentHelp("Set the action for a flag of the app's environment. Repeatable.", valueName: "flag reject|annotate|ignore"))
     var setEnvironment: [String] = []
 
     @Flag(name: .dash("show"), help: "Show the policy. Every change shows it too.")
@@ -84,7 +87,7 @@ struct PolicyCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var output: OutputOptions
 
-    func validate() throws { _ = try environmentChange() }
+    func validate() throws { _ = try environmentChanges() }
 
     func run() async throws {
         let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey, setDevelopmentKey]
@@ -96,19 +99,27 @@ struct PolicyCommand: AsyncParsableCommand {
         if let setSubject { try await store.setNamesSubject(setSubject == .on) }
         if let setInstallPubKey { try await store.setIncludesInstallationKey(setInstallPubKey == .on) }
         if let setDevelopmentKey { try await store.setAcceptsDevelopmentKey(setDevelopmentKey == .on) }
-        if let (flag, action) = try environmentChange() { try await store.setEnvironmentAction(action, for: flag) }
+        for (flag, action) in try environmentChanges() { try await store.setEnvironmentAction(action, for: flag) }
         try printPolicy(of: store)
     }
 
-    private func environmentChange() throws -> (flag: RejectionReason, action: EnvironmentAction)? {
-        guard !setEnvironment.isEmpty else { return nil }
-        guard setEnvironment.count == 2, let flag = Self.flags.first(where: { $0.rawValue == setEnvironment[0] }),
-            let action = EnvironmentAction(rawValue: setEnvironment[1])
-        else {
-            throw ValidationError(
-                "-setEnvironment needs one of \(Self.flags.map(\.rawValue).joined(separator: ", ")), then reject, annotate or ignore.")
+    /// Reads each flag with its action, which is the next word or follows after `=`.
+    private func environmentChanges() throws -> [(flag: RejectionReason, action: EnvironmentAction)] {
+        var changes: [(flag: RejectionReason, action: EnvironmentAction)] = []
+        var words = setEnvironment.flatMap { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }[...]
+        while let name = words.popFirst() {
+            guard let flag = Self.flags.first(where: { $0.rawValue == name }),
+                let action = words.popFirst().flatMap({ EnvironmentAction(rawValue: String($0)) })
+            else {
+                throw ValidationError(
+                    "-setEnvironment needs one of \(Self.flags.map(\.rawValue).joined(separator: ", ")), then reject, annotate or ignore.")
+            }
+            guard !changes.contains(where: { $0.flag == flag }) else {
+                throw ValidationError("-setEnvironment names \(flag.rawValue) twice; name each flag once.")
+            }
+            changes.append((flag, action))
         }
-        return (flag, action)
+        return changes
     }
 
     private struct Policy: Encodable {

@@ -98,7 +98,7 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
         if let requestTimeout { limits.requestTimeout = .seconds(requestTimeout) }
         var configuration = RelayConfiguration(
             host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
-            gatewayTrustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") },
+            gatewayTrustRootsPEM: try caCert.map { try Files.roots(at: $0).pem },
             tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits)
         configuration.trustedProxies = proxies.trustedProxy
         let relay = try Relay(configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })

@@ -67,8 +67,9 @@ struct SecureStringsCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let addKey, let predefinedValue {
-            // Read the value before opening the store: an unreadable file must not make one.
+            // Read and check the value before opening the store: a mistake must not make one.
             let value = try SecretValue.read(predefinedValue)
+            try AuthorityStore.checkSecureString(value, for: addKey)
             let store = try store.open(.making)
             try await store.setSecureString(value, for: addKey)
             try show(store.secureStrings.filter { $0.key == addKey })

@@ -2,6 +2,7 @@ import ApproovAuthority
 import ArgumentParser
 import CertificatePinning
 import Foundation
+import HTTPClient
 import HTTPServing
 import Logging
 import ServiceLifecycle
@@ -81,12 +82,17 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         if tlsCert == nil, !backupPin.isEmpty || caCert != nil {
             throw ValidationError("--backup-pin and --cacert are only valid with --tls-cert.")
         }
+        if tlsCert != nil, backupPin.isEmpty {
+            throw ValidationError(
+                "--tls-cert needs --backup-pin, the pin of a second key that you keep elsewhere; approov pin -get KEYFILE prints it.")
+        }
+        try ServerOptions.check(pins: backupPin, of: "--backup-pin")
         guard (1...86_400).contains(tokenLifetime) else { throw ValidationError("--token-lifetime must be 1 to 86400 seconds.") }
         guard (0...1_000_000).contains(attestationsPerMinute) else {
             throw ValidationError("--attestations-per-minute must be 0 to 1000000.")
         }
-        if let publicURL, URL(string: publicURL)?.scheme?.lowercased() != "https" {
-            throw ValidationError("--public-url must be an https URL.")
+        if let publicURL, !Self.isPublicURL(publicURL) {
+            throw ValidationError("--public-url must be an https URL such as https://HOST:PORT, without user, query and fragment.")
         }
         if demo, tlsCert != nil { throw ValidationError("--demo has its own certificate: omit --tls-cert.") }
         if demo, (try? CanonicalHost(listen.host))?.isLoopback != true {
@@ -109,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
                 "approov: no --tls-cert: serving with a key, a backup key and a certificate that the store made; "
                     + "`approov sdk -getConfig` writes their pins")
         }
-        if publicURL == nil, ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) {
+        if publicURL == nil, listensOnAllAddresses, try await !Self.hasPublicURL(store) {
             Console.note(
                 "approov: no --public-url: new configurations name https://localhost, which apps on other machines cannot reach; "
                     + "serve with --public-url https://HOST:PORT")
@@ -129,11 +135,61 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         return demo ? URL(string: "https://\(DemoAccount.authorityHost):\(listen.port)") : nil
     }
 
+    /// Whether a URL can be the authority's.
+    ///
+    /// Port 0 stands for the port that the system chooses.
+    private static func isPublicURL(_ text: String) -> Bool {
+        guard let url = URL(string: text), var parts = URLComponents(url: url, resolvingAgainstBaseURL: false), parts.query == nil,
+            parts.fragment == nil
+        else { return false }
+        if parts.port == 0 { parts.port = 1 }
+        guard let text = parts.string, text.utf8.count <= 2_048 else { return false }
+        return (try? TransportURL(text))?.isSecure == true
+    }
+
+    /// Whether apps on other machines can reach the URL that the store already names.
+    private static func hasPublicURL(_ store: AuthorityStore) async throws -> Bool {
+        let host = try await store.publicURL()?.host().flatMap { try? CanonicalHost($0) }
+        return host?.isLoopback == false
+    }
+
+    private var listensOnAllAddresses: Bool { ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) }
+
     private func tls() throws -> AuthorityConfiguration.TLS {
         guard let tlsCert, let tlsKey else { return .own }
         let files = try ServerTLSOptions.files(certificate: tlsCert, key: tlsKey)
+        let chain: [Certificate]
+        do {
+            chain = try Certificate.all(inPEM: files.certificate)
+        } catch {
+            throw CommandFailure("the certificate \(tlsCert): \(error)")
+        }
+        let pins = try chain.prefix(1).map(\.pin) + backupPin.map { try Pin($0) }
+        guard Set(pins).count == pins.count else {
+            throw CommandFailure(
+                "a --backup-pin is given twice, or is the pin of the key of \(tlsCert); give once the pin of each key that may replace it "
+                    + "(approov pin -get KEYFILE prints it)")
+        }
         return .certificate(
-            certificatePEM: files.certificate, keyPEM: files.key,
-            backupPins: backupPin, trustRootsPEM: try caCert.map { try Files.text(at: $0, what: "the roots") })
+            certificatePEM: files.certificate, keyPEM: files.key, backupPins: backupPin, trustRootsPEM: try roots(for: chain))
+    }
+
+    /// Reads the roots of `--cacert`; nil without the option.
+    /// - Throws: `CommandFailure` when apps that trust these roots would refuse the server's certificates.
+    private func roots(for chain: [Certificate]) throws -> String? {
+        guard let caCert, let tlsCert else { return nil }
+        let roots = try Files.roots(at: caCert)
+        // On all addresses and without --public-url, the host that apps use is not known yet.
+        let name = publicURL.flatMap { URL(string: $0)?.host() } ?? (listensOnAllAddresses ? nil : listen.host)
+        guard let host = name.flatMap({ try? CanonicalHost($0) }) else { return roots.pem }
+        let judgement = ChainValidator.evaluate(
+            chain: chain, host: host, rule: TrustRule(evaluators: [DefaultTrustEvaluator()]), defaultAnchors: roots.anchors, time: Date())
+        if case .failure(let refusal) = judgement {
+            throw CommandFailure(
+                "apps would refuse this server: with the roots of --cacert \(caCert), the certificate in \(tlsCert) is not valid for "
+                    + "\(host) (\(refusal.reason): \(refusal.detail)); give the root that issued it, put its intermediates into "
+                    + "\(tlsCert), and name the authority's host with --public-url")
+        }
+        return roots.pem
     }
 }

@@ -2,6 +2,7 @@ import ApproovAuthority
 import ApproovTokens
 import ArgumentParser
 import Attestation
+import CertificatePinning
 import Foundation
 
 /// `approov token`: makes tokens to test a backend with, and checks tokens as a backend does.
@@ -70,6 +71,9 @@ struct TokenCommand: AsyncParsableCommand {
         if data != nil, arc != nil { throw ValidationError("-setDataHashInToken is only valid with -genExample or -check.") }
         if type != nil, genExample == nil { throw ValidationError("-type is only valid with -genExample.") }
         if host != nil, check == nil { throw ValidationError("-host is only valid with -check.") }
+        if let host, (try? CanonicalHost(host)) == nil {
+            throw ValidationError("-host must be a host name or an address, such as api.example.com.")
+        }
     }
 
     func run() async throws {
@@ -78,8 +82,10 @@ struct TokenCommand: AsyncParsableCommand {
         if let genExample {
             Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
         } else if let check {
+            // Tokens name the host in its canonical spelling.
+            let audience = try host.map { try CanonicalHost($0).name }
             do {
-                let token = try store.tokenVerifier(audience: host).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+                let token = try store.tokenVerifier(audience: audience).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
                 Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
             } catch let error as TokenError {
                 let cause = RefusedToken(token: check, error: error).cause(in: store).map { ": \($0)" } ?? ""

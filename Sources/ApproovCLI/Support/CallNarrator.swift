@@ -103,7 +103,7 @@ struct CallPlan: Sendable {
             }
             guard let sentValues else { return "* the \(place) has a placeholder" }
             return sentValues == given
-                ? "* no secure string: the placeholder in the \(place) is the key of none, and is sent as it is"
+                ? "* the placeholder in the \(place): no secure string has this key; the value is sent unchanged"
                 : "* a secure string takes the place of the placeholder in the \(place)"
         }
         let target = sent.flatMap { URL(string: $0.url.text) }

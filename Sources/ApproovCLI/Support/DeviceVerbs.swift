@@ -22,6 +22,11 @@ struct DeviceVerbs {
         let expiresAt: String?
     }
 
+    private struct Removal: Encodable {
+        let change = "removed"
+        let deviceID: String
+    }
+
     /// Checks the options before the store is opened.
     /// - Throws: `ValidationError`, with the names under which the command has the options.
     func validate(names: (add: String, remove: String, list: String)) throws {
@@ -45,10 +50,11 @@ struct DeviceVerbs {
             try show(store.devices.filter { $0.deviceID == deviceID })
         } else if let remove {
             try await store.open(.changing).removeDevicePolicy(policy, of: try DeviceID(base64: remove))
-            if !output.json { Console.line("removed \(remove)") }
+            if output.json { return try Console.json(Removal(deviceID: remove)) }
+            Console.line("removed \(remove)")
         } else {
             let devices = try store.open(.reading).devices.filter { policy == nil || $0.policy == policy }
-            if devices.isEmpty { Console.note("approov: no devices in \(store.path)") }
+            if devices.isEmpty { Console.note("approov: no devices\(policy.map { " with \($0)" } ?? "") in \(store.path)") }
             try show(devices)
         }
     }

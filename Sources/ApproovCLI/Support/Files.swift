@@ -5,8 +5,18 @@ import Foundation
 /// Files that the user names on the command line.
 enum Files {
     /// Reads the roots of a `--cacert` option; nil without one.
-    static func anchors(at path: String?) throws -> TrustAnchors? {
-        try path.map { try TrustAnchors(pem: text(at: $0, what: "the roots"), validAt: Date()) }
+    static func anchors(at path: String?) throws -> TrustAnchors? { try path.map { try roots(at: $0).anchors } }
+
+    /// Reads a file of roots, of which at least one must not have expired.
+    /// - Returns: The file's text, and the roots in it.
+    /// - Throws: `CommandFailure` that names the file.
+    static func roots(at path: String) throws -> (pem: String, anchors: TrustAnchors) {
+        let pem = try text(at: path, what: "the roots")
+        do {
+            return (pem, try TrustAnchors(pem: pem, validAt: Date()))
+        } catch let error as PinningError {
+            throw CommandFailure("the roots \(path) cannot be used: \(error); give a PEM file of root certificates that are valid today")
+        }
     }
 
     /// Makes the folder for a file with mode 0700, unless it exists.

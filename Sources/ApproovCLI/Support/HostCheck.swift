@@ -30,6 +30,9 @@ struct HostCheck {
     /// All problems; empty when there are none.
     var findings: [Finding] { pathFindings + pinFindings + expiryFindings }
 
+    /// The problems of a server that no pins apply to.
+    var unpinnedFindings: [Finding] { pathFindings + expiryFindings }
+
     /// Whether apps are refused now.
     var isBroken: Bool { findings.contains(where: breaksNow) }
 

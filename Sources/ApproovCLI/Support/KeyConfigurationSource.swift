@@ -9,12 +9,15 @@ struct KeyConfigurationSource {
 
     init(_ source: String) { self.source = source }
 
+    /// Whether the source is a URL, not a file.
+    var isURL: Bool { source.contains("://") }
+
     /// Fetches or reads the key configurations.
     /// - Parameter anchors: The roots to trust for a URL; nil for the system's.
     /// - Returns: The bytes of `application/ohttp-keys`.
-    /// - Throws: `CommandFailure` that names the source.
+    /// - Throws: `CommandFailure` that names the source; `TransportError` that names it, when the request to the URL fails.
     func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
-        guard source.contains("://") else {
+        guard isURL else {
             return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")
         }
         let url: TransportURL
@@ -33,11 +36,20 @@ struct KeyConfigurationSource {
         var options = TransferOptions()
         options.totalTimeout = .seconds(30)
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? .system())
-        let response = try await transport.send(
-            TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
-        guard response.status == 200 else {
-            throw CommandFailure("\(source) answered with status \(response.status) instead of keys; check the URL")
+        do {
+            let response = try await transport.send(
+                TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
+            guard response.status == 200 else {
+                throw CommandFailure("\(source) answered with status \(response.status) instead of keys; check the URL")
+            }
+            return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
+        } catch let error as TransportError {
+            guard error.code != .bodyTooLarge else {
+                throw CommandFailure(
+                    "\(source) answered with more than \(KeyConfigurationList.maximumSize >> 10) KiB; it is not /ohttp-keys")
+            }
+            // Not a CommandFailure: a refused certificate has its own exit code in `approov call`.
+            throw TransportError(error.code, "\(source): \(error.message)", cause: error.cause)
         }
-        return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
     }
 }

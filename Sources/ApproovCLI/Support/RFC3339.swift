@@ -3,8 +3,22 @@ import Foundation
 /// Times in RFC 3339 format, as the command line reads and prints them.
 enum RFC3339 {
     /// Parses `2026-01-31T12:00:00Z`, also with a fraction of a second or another offset; nil for any other text.
+    ///
+    /// The date must exist: 30 February and 25:00:00 are no times, and neither is a leap second.
     static func date(_ text: String) -> Date? {
-        (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        guard
+            let fields = text.wholeMatch(
+                of: /([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))/
+            )?.output
+        else { return nil }
+        // Foundation turns 30 February into 2 March, so the fields must come back unchanged.
+        let plain = "\(fields.1)T\(fields.2)Z"
+        guard let date = try? Date(plain, strategy: .iso8601), Self.text(date) == plain else { return nil }
+        let (hours, minutes) = (Int(fields.5 ?? "0") ?? 0, Int(fields.6 ?? "0") ?? 0)
+        guard hours < 24, minutes < 60 else { return nil }
+        let offset = TimeInterval((hours * 60 + minutes) * 60)
+        let fraction = fields.3.flatMap { TimeInterval("0\($0)") } ?? 0
+        return date.addingTimeInterval(fraction + (fields.4 == "-" ? offset : -offset))
     }
 
     /// This moment, in seconds since 1970.

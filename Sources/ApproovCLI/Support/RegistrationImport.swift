@@ -46,7 +46,7 @@ struct RegistrationImport {
         var afterDate = rest
         let second = word(&afterDate)
         if second == "-" || RFC3339.date(String(second)) != nil { rest = afterDate }
-        let expiresAt = Self.expiry(&rest)
+        let expiresAt = try Self.expiry(&rest, at: place)
         let label = String(rest.trimmingCharacters(in: .whitespaces))
         guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw CommandFailure("\(place): the label contains a control character; use plain text")
@@ -55,10 +55,18 @@ struct RegistrationImport {
     }
 
     /// Removes and returns an expiry as `-list` prints it; nil, and no change, for any other text.
-    private static func expiry(_ text: inout Substring) -> Int64? {
+    /// - Throws: `CommandFailure` for a mistyped date: as part of the label, it would make a registration that never ends.
+    private static func expiry(_ text: inout Substring, at place: String) throws -> Int64? {
         var rest = text
         let verb = word(&rest)
-        guard verb == "expires" || verb == "expired", let date = RFC3339.date(String(word(&rest))) else { return nil }
+        guard verb == "expires" || verb == "expired" else { return nil }
+        let end = word(&rest)
+        guard let date = RFC3339.date(String(end)) else {
+            guard end.first?.isNumber == true else { return nil }
+            throw CommandFailure(
+                "\(place): the word after \(verb) is not a time in RFC 3339, such as 2027-01-31T12:00:00Z; if it belongs to the label, "
+                    + "begin the label with another word")
+        }
         text = rest
         return Int64(date.timeIntervalSince1970)
     }

@@ -20,12 +20,12 @@ enum ServerOptions {
         return url
     }
 
-    /// Checks the values of `--pin`.
+    /// Checks the values of an option that takes pins.
     ///
     /// - Throws: `ValidationError` when one is not a pin.
-    static func check(pins: [String]) throws {
+    static func check(pins: [String], of option: String = "--pin") throws {
         for text in pins where (try? Pin(text)) == nil {
-            throw ValidationError("--pin must be sha256/ followed by the base64 of 32 bytes; approov pin -get HOST prints it.")
+            throw ValidationError("\(option) must be sha256/ followed by the base64 of 32 bytes; approov pin -get HOST|FILE prints it.")
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CertificatePinning
+import HTTPServing
 
 /// The options `--tls-cert` and `--tls-key`; without them a server speaks plain http, on loopback only.
 struct ServerTLSOptions: ParsableArguments {
@@ -27,13 +28,20 @@ struct ServerTLSOptions: ParsableArguments {
     }
 
     /// Reads a server's certificate and its key.
+    /// - Throws: `CommandFailure` that names the files when a server could not use them.
     static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
-        let files = (try Files.text(at: certificate, what: "the certificate"), try Files.text(at: key, what: "the key"))
-        // The server reports a certificate or key that cannot be parsed.
+        let files = (
+            certificate: try Files.text(at: certificate, what: "the certificate"), key: try Files.text(at: key, what: "the key")
+        )
         let its = try? PublicKeyFile.pins(inFile: certificate).first
         if let its, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
             throw CommandFailure(
                 "the key in \(key) does not belong to the first certificate in \(certificate); put the server's own certificate first")
+        }
+        do throws(ListenerFailure) {
+            _ = try ListenerAddress(host: "localhost", port: 0, identity: (certificatePEM: files.certificate, keyPEM: files.key))
+        } catch {
+            throw CommandFailure("\(certificate), \(key): \(error.message)")
         }
         return files
     }

@@ -166,6 +166,44 @@ import Testing
         #expect(Set(settings.pins) == Set(AuthorityBench.pins + added) && !settings.enforce && settings.attested)
     }
 
+    @Test("Concurrent changes to the managed trust roots are all applied, and one that is rejected changes nothing")
+    func updateManagedRoots() async throws {
+        let account = try await AuthorityBench()
+        let other = try AuthorityStore(directory: account.directory.url, time: account.clock)
+        try await account.store.setManagedTrustRoots(AuthorityBench.pins)
+        let added = (10..<20).map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, pin) in added.enumerated() {
+                let store = index % 2 == 0 ? account.store : other
+                group.addTask { try await store.updateManagedTrustRoots { $0.append(pin) } }
+            }
+            group.addTask { try await other.updateManagedTrustRoots { pins in pins.removeAll { $0 == AuthorityBench.pins[0] } } }
+            try await group.waitForAll()
+        }
+        try await account.store.refresh()
+        let expected = (added + [AuthorityBench.pins[1]]).sorted()
+        #expect(account.store.managedTrustRoots == expected)
+        let version = account.store.configurationVersion
+        await refuses(.malformedPin) { try await account.store.updateManagedTrustRoots { $0.append("sha1/x") } }
+        await #expect(throws: CancellationError.self) {
+            try await account.store.updateManagedTrustRoots { pins in
+                pins = []
+                throw CancellationError()
+            }
+        }
+        #expect(account.store.managedTrustRoots == expected && account.store.configurationVersion == version)
+    }
+
+    @Test("A new host can be checked before there is a store")
+    func checkedBefore() async throws {
+        try AuthorityStore.checkNewHost("*.example.com", settings: HostSettings(pins: AuthorityBench.pins))
+        await refuses(.malformedHost) { try AuthorityStore.checkNewHost("*.co.uk", settings: HostSettings(pins: AuthorityBench.pins)) }
+        await refuses(.malformedPin) { try AuthorityStore.checkNewHost("a.example.com", settings: HostSettings(pins: ["x"])) }
+        await refuses(.malformedTrustRoots) {
+            try AuthorityStore.checkNewHost("a.example.com", settings: HostSettings(pins: AuthorityBench.pins, trustRoots: "x"))
+        }
+    }
+
     @Test("A change that throws, names an unknown host, or that clients would refuse changes nothing")
     func updateRefused() async throws {
         let store = try await AuthorityBench().store

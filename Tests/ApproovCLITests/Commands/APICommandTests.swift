@@ -56,6 +56,46 @@ struct APICommandTests {
         #expect(again.output == "added 0, replaced 0, unchanged 2; the configuration is now version 2\n", "\(again.errors)")
     }
 
+    @Test("A name, a file of roots or a pin that cannot be used is an error, and no store is made")
+    func noStore() async throws {
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        func refused(_ reason: String, _ arguments: String...) async throws {
+            let run = try await Approov.run(["api"] + arguments + ["--data", data])
+            #expect(run.exitCode == 1 && run.errors.contains(reason), "\(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: data), "\(arguments) made a store")
+        }
+        let (one, two) = (pins[0], pins[1])
+        try await refused("missing.pem", "-add", "a.example.com", "-pin", one, "-pin", two, "-trustRoots", folder.path("missing.pem"))
+        try await refused(
+            "the roots \(garbage) cannot be used", "-add", "a.example.com", "-pin", one, "-pin", two, "-trustRoots", garbage)
+        try await refused("malformedHost", "-add", "a b", "-pin", one, "-pin", two)
+        try await refused("malformedHost", "-add", "*.co.uk", "-pin", one, "-pin", two)
+        try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", one)
+        try await refused("malformedPin", "-managedTrustRoots", "-removePin", "x")
+        try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
+    }
+
+    @Test("-pins finds patterns in any spelling, and names the entry that covers a host without one")
+    func patterns() async throws {
+        for name in ["*.wild.example.com", "api.example.com"] {
+            #expect(try await approov("-add", name, "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        }
+        for name in ["*.wild.example.com", "*.WILD.example.com."] {
+            let shown = try await approov("-pins", name)
+            #expect(shown.exitCode == 0 && shown.output.hasPrefix("*.wild.example.com  ") && shown.errors.isEmpty, "\(shown.errors)")
+        }
+        let covered = try await approov("-pins", "a.wild.example.com")
+        #expect(covered.exitCode == 0 && covered.output.hasPrefix("*.wild.example.com  "), "\(covered.errors)")
+        #expect(covered.errors.contains("no entry a.wild.example.com; its entry *.wild.example.com covers it"), "\(covered.errors)")
+        let changed = try await approov("-pins", "a.wild.example.com", "-enforce", "off")
+        #expect(changed.exitCode == 1 && changed.errors.contains("approov api -pins '*.wild.example.com'"), "\(changed.errors)")
+        #expect(try await approov("-pins", "*.wild.example.com", "-enforce", "off").exitCode == 0)
+        for name in ["**.wild.example.com", "else.example.com"] {
+            let unknown = try await approov("-pins", name)
+            #expect(unknown.exitCode == 1 && unknown.errors.contains("the account has no host \(name); add it"), "\(unknown.errors)")
+        }
+    }
+
     @Test("-import adds a thousand hosts in one version of the configuration")
     func thousand() async throws {
         let hosts = (0..<1_000).map { #"{"host":"h\#($0).example.com","pins":["\#(pins[0])","\#(pins[1])"]}"# }

@@ -61,6 +61,16 @@ struct DeviceCommandTests {
         #expect(gone.exitCode == 1 && gone.errors.contains("see: approov device -list"), "\(gone.errors)")
     }
 
+    @Test("An empty list names the policy, and with --json a removal is printed as an object")
+    func removal() async throws {
+        #expect(try await approov("forcepass", "-addDevice", Self.id).exitCode == 0)
+        let none = try await approov("forcefail", "-listDevices")
+        #expect(none.output.isEmpty && none.errors.contains("no devices with always-fail in \(data)"), "\(none.errors)")
+        let removed = try await approov("device", "-remove", Self.id, "--json")
+        #expect(try removed.json() as? [String: String] == ["change": "removed", "deviceID": Self.id])
+        #expect(try await approov("forcepass", "-listDevices").errors.contains("no devices with always-pass in \(data)"))
+    }
+
     @Test("`device -add latest` needs a store with an attestation in it")
     func noLatest() async throws {
         let missing = try await approov("device", "-add", "latest", "-policy", "always-pass")

@@ -308,6 +308,29 @@ struct GatewayCommandTests {
         await target.stop()
     }
 
+    @Test("A gateway that cannot start makes no key file")
+    func noKeyFile() async throws {
+        func refused(_ options: String..., listen: String = "127.0.0.1:0") async throws -> String {
+            let serve = ["gateway", "--listen", listen, "--keys", keys, "--allow", "https://a.example"]
+            let run = try await Approov.run(serve + options)
+            #expect(run.exitCode != 0 && run.output.isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: keys), "a key was made")
+            return run.errors
+        }
+        let missing = folder.path("missing.pem")
+        #expect(try await refused("--cacert", missing).contains(missing))
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        #expect(try await refused("--cacert", garbage).contains("the roots \(garbage) cannot be used"))
+        #expect(try await refused("--tls-cert", garbage, "--tls-key", garbage).contains("cannot be read; give both in PEM"))
+        let pin = try TestKey().pin.description
+        #expect(try await refused("--pin", "b.example=\(pin)").contains("--pin names b.example, but no --allow"))
+        #expect(try await refused("--pin", "a.example=\(pin)", "--pin", "A.example=\(pin)").contains("a pin of a.example twice"))
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
+        let taken = try await refused(listen: "127.0.0.1:\(server.port)")
+        #expect(taken.contains("cannot listen on 127.0.0.1 port \(server.port): Address already in use; nothing was made"), "\(taken)")
+        await server.stop()
+    }
+
     @Test("A key file that others may read is rejected")
     func unsafe() async throws {
         try await makeKeys()

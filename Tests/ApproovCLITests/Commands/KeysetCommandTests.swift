@@ -17,6 +17,16 @@ struct KeysetCommandTests {
         #expect(try await Approov.run(["keyset", "-list"] + data).output == "z  ES256  \(date)\n")
     }
 
+    @Test(
+        "A malformed key identifier is an error, and no store is made",
+        arguments: ["", "a b", "a+b", "ä", String(repeating: "k", count: 65)])
+    func malformedIdentifier(kid: String) async throws {
+        let folder = try TemporaryFolder()
+        let run = try await Approov.run("keyset", "-add", "ES256", "-kid", kid, "--data", folder.path("data"))
+        #expect(run.exitCode == 1 && run.errors.contains("the kid of a new keyset must be 1 to 64 letters"), "\(run.errors)")
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test("A keyset for custom JWTs is marked in the list, no host can name it, and it cannot be removed while in use")
     func custom() async throws {
         let folder = try TemporaryFolder()

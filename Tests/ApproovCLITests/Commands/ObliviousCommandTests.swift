@@ -101,7 +101,19 @@ struct ObliviousCommandTests {
         #expect(plain.exitCode == 1)
         #expect(plain.errors.contains("plain http"))
         #expect(try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", folder.path("none")).exitCode == 1)
-        #expect(try await approov("oblivious", "-show").exitCode == 1)
+        #expect(!FileManager.default.fileExists(atPath: data), "a store was made")
+    }
+
+    @Test("An error about the URL of the keys names it, and an answer that is too long to be keys is reported as such")
+    func wrongURL() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(body: [UInt8](repeating: 1, count: 70_000)) }
+        let long = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", "\(server.url)/page")
+        #expect(long.exitCode == 1)
+        #expect(long.errors.contains("\(server.url)/page answered with more than 64 KiB; it is not /ohttp-keys"), "\(long.errors)")
+        await server.stop()
+        let dead = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", "https://localhost:1/ohttp-keys")
+        #expect(dead.exitCode == 1 && dead.errors.contains("connectionFailed: https://localhost:1/ohttp-keys: "), "\(dead.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data), "a store was made")
     }
 
     @Test("A relay without TLS is rejected even on this machine, and the message says where it can be used")
@@ -119,6 +131,7 @@ struct ObliviousCommandTests {
             ["-set", "-remove"],
             ["-set", "-relay", "http://r.example", "-keyConfig", "f"],
             ["-set", "-relay", "https://r.example", "-keyConfig", "f", "-chunked", "maybe"],
+            ["-set", "-relay", "https://r.example", "-keyConfig", "f", "--cacert", "f"],
         ])
     func usage(arguments: [String]) async throws {
         #expect(try await Approov.run(["oblivious"] + arguments + ["--data", data]).exitCode == 2)

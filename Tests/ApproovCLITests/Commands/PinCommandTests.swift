@@ -124,6 +124,17 @@ struct PinCommandTests {
         }
     }
 
+    @Test("A folder does not stand for a host of its name, and a path of a folder is no file")
+    func folderOfHost() async throws {
+        try FileManager.default.createDirectory(atPath: folder.path("localhost:1"), withIntermediateDirectories: false)
+        let host = try await Approov.run("pin", "-get", "localhost:1", in: folder.url)
+        #expect(host.exitCode == 1 && host.errors.contains("localhost port 1: connectionFailed"), "\(host.errors)")
+        let path = try await Approov.run("pin", "-get", "./localhost:1", in: folder.url)
+        #expect(path.exitCode == 1 && path.errors.contains("is not a regular file"), "\(path.errors)")
+        _ = try folder.write(leaf.pem, to: "localhost:2")
+        #expect(try await Approov.run("pin", "-get", "localhost:2", in: folder.url).lines == [leaf.pin.description])
+    }
+
     @Test("A server that does not answer is an error")
     func noServer() async throws {
         let run = try await Approov.run("pin", "-get", "localhost:1")

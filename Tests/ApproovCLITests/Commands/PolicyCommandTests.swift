@@ -50,9 +50,25 @@ struct PolicyCommandTests {
         #expect(try await shown() == !isOnAtFirst)
     }
 
+    @Test("-setEnvironment may be repeated, and takes flag and action as two words or as FLAG=ACTION")
+    func environment() async throws {
+        let words = try await approov("policy", "-setEnvironment", "root", "reject", "-setEnvironment", "debugger", "ignore")
+        #expect(words.lines.contains("root  reject") && words.lines.contains("debugger  ignore"), "\(words.errors)")
+        let pairs = try await approov("policy", "-setEnvironment", "root=annotate", "-setEnvironment", "ld-preload=annotate")
+        #expect(pairs.lines.contains("root  annotate") && pairs.lines.contains("ld-preload  annotate"), "\(pairs.errors)")
+        let mixed = try await approov("policy", "-setEnvironment", "root", "ignore", "debugger=reject")
+        #expect(mixed.lines.contains("root  ignore") && mixed.lines.contains("debugger  reject"), "\(mixed.errors)")
+        for wrong in [["root="], ["root=reject=ignore"], ["=reject"], ["root", "debugger=reject"], ["root", "reject", "debugger"]] {
+            #expect(try await Approov.run(["policy", "--data", data, "-setEnvironment"] + wrong).exitCode == 2, "\(wrong)")
+        }
+        let twice = try await approov("policy", "-setEnvironment", "root=reject", "root=ignore")
+        #expect(twice.exitCode == 2 && twice.errors.contains("names root twice"), "\(twice.errors)")
+        #expect(try await approov("policy").lines.contains("root  ignore"))
+    }
+
     @Test("With issuer and subject on, tokens name the account and the device")
     func issuerAndSubject() async throws {
-        #expect(try Approov.claims(of: try await token()).keys.sorted() == ["arc", "aud", "did", "exp", "iat", "ip"])
+        #expect(try Approov.claims(of: try await token()).keys.sorted() == ["arc", "aud", "did", "exp", "iat", "ip", "ipk"])
         #expect(try await approov("policy", "-setIssuer", "on", "-setSubject", "on").exitCode == 0)
         let claims = try Approov.claims(of: try await token())
         #expect(claims["iss"] as? String != nil)

@@ -25,6 +25,7 @@ struct PublishedKeyTests {
             let message: String
         }
 
+        let relay: String?
         let broken: Bool
         let findings: [Finding]
     }
@@ -69,7 +70,7 @@ struct PublishedKeyTests {
         }
     }
 
-    @Test("A key that the gateway accepts is good; a dropped key and a relay without a gateway are reported")
+    @Test("A key that the gateway accepts is good; a dropped key and a relay without a gateway are reported; the host is not called")
     func life() async throws {
         let keys = folder.path("gateway.keys")
         let api = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
@@ -89,6 +90,9 @@ struct PublishedKeyTests {
                 #expect(try await shown().check?.outcome == "accepted")
                 let good = try await check()
                 #expect(good.run.exitCode == 0 && good.report.findings.isEmpty, "\(good.run.output)")
+                #expect(good.report.relay == Self.relayHost)
+                let text = try await approov("api", "-check", Self.host).output
+                #expect(text.contains("good: the gateway accepts the published key, and the relay \(Self.relayHost) is pinned"), "\(text)")
                 #expect(try await shown("--offline").check == nil)
 
                 let key = try await ObliviousClient.key(of: gateway.url, over: transport)
@@ -106,16 +110,27 @@ struct PublishedKeyTests {
             #expect(silent.outcome == "relayFailed" && silent.message?.contains("https://\(Self.relayHost)") == true)
             #expect(try await check().report.findings.map(\.kind) == ["relayFailed"])
         }
+        #expect(api.counters.connections == 0)
         await api.stop()
     }
 
-    @Test("A relay whose key does not match the account's pins receives no request")
+    @Test("A relay whose key does not match the account's pins receives no request, and api -check names the right pin")
     func pinned() async throws {
         let relay = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse() }
         let keys = folder.path("gateway.keys")
         _ = try await ServerProcess.run(["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]) { gateway in
             try await publish(relay: relay.port, gateway: gateway, pin: try TestKey().pin)
             #expect(try await shown().check?.outcome == "relayFailed")
+            let run = try await approov("api", "-check", Self.host, "--json")
+            let report = try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
+            #expect(run.exitCode == 1 && report.broken && report.findings.map(\.kind) == ["relayFailed", "noMatch"], "\(run.output)")
+            let last = report.findings.last?.message ?? ""
+            #expect(last.hasPrefix("the relay \(Self.relayHost): ") && last.contains(leaf.pin.description), "\(last)")
+            // Without an entry, no pins apply to the relay: apps trust it by its path, here with the system's roots.
+            #expect(try await approov("api", "-remove", Self.relayHost).exitCode == 0)
+            let bare = try await approov("api", "-check", Self.host, "--json")
+            let unpinned = try JSONDecoder().decode(Report.self, from: Data(bare.output.utf8))
+            #expect(bare.exitCode == 1 && unpinned.findings.map(\.kind) == ["relayFailed", "pathInvalid"], "\(bare.output)")
         }
         #expect(relay.counters.requests == 0)
         await relay.stop()

@@ -84,6 +84,8 @@ struct RegistrationCommandTests {
         "A wrong line is reported with its number, and no measurement is registered",
         arguments: [
             ("AAAA app", "44 characters"), ("\u{1B}[2J", "44 characters"), ("%1  a\u{7}b", "control character"), ("%0  other", "line 1"),
+            ("%1  expires 2027-01-31 beta build", "the word after expires is not a time in RFC 3339, such as 2027-01-31T12:00:00Z"),
+            ("%1  2026-01-01T00:00:00Z  expired 2026-02-30T00:00:00Z  old", "the word after expired is not a time in RFC 3339"),
         ])
     func wrongLine(line: String, reason: String) async throws {
         let text = line.replacing("%0", with: base64("0")).replacing("%1", with: base64("1"))

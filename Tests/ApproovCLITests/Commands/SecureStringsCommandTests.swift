@@ -89,7 +89,7 @@ struct SecureStringsCommandTests {
         try await expect("not text", "key", "@\(binary)")
         let large = try folder.write(String(repeating: "canary", count: 20_000), to: "large")
         try await expect("large", "key", "@\(large)")
-        #expect(try await approov("-list").output.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: data), "nothing was made for these either")
         for number in 1...16 { #expect(try await approov("-addKey", "k\(number)", "-predefinedValue", "v").exitCode == 0) }
         try await expect("already has 16", "k17", "canary")
         let unknown = try await approov("-remove", "other")

@@ -132,6 +132,52 @@ struct ServeCommandTests {
             "--tls-key", folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", leaf.pin.description)
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("--backup-pin"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "a store was made")
+    }
+
+    @Test(
+        "A missing or malformed backup pin, and a URL that cannot be the authority's, are wrong usage, and no store is made",
+        arguments: [
+            (["--tls-cert", "f", "--tls-key", "f"], "--tls-cert needs --backup-pin"),
+            (["--tls-cert", "f", "--tls-key", "f", "--backup-pin", "sha256/AAAA"], "--backup-pin must be sha256/"),
+            (["--public-url", "https://a.example.com?q"], "--public-url must be"),
+            (["--public-url", "https://a.example.com#f"], "--public-url must be"),
+            (["--public-url", "https://user@a.example.com"], "--public-url must be"),
+            (["--public-url", "https://"], "--public-url must be"),
+        ])
+    func wrongUsage(options: [String], reason: String) async throws {
+        let run = try await Approov.run(["serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0"] + options)
+        #expect(run.exitCode == 2 && run.errors.contains(reason), "\(run.errors)")
+        #expect(try folder.names.isEmpty)
+    }
+
+    @Test("--cacert must name roots with which apps trust the certificate for the public host; otherwise no store is made")
+    func roots() async throws {
+        let root = try TestPKI.root()
+        let leaf = try TestPKI.leaf(hosts: ["authority.example.com"], issuer: root)
+        let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
+        let options = [
+            "--data", folder.path("data"), "--tls-cert", certificate, "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "key.pem"),
+            "--backup-pin", try TestKey().pin.description,
+        ]
+        func errors(_ more: String...) async throws -> String {
+            let run = try await Approov.run(["serve", "--listen", "127.0.0.1:0"] + options + more)
+            #expect(run.exitCode == 1 && run.errors.split(separator: "\n").count == 1)
+            #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "a store was made")
+            return run.errors
+        }
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        #expect(try await errors("--cacert", garbage).contains("the roots \(garbage) cannot be used"))
+        #expect(try await errors("--cacert", folder.path("missing.pem")).contains("missing.pem"))
+        let url = ["--public-url", "https://authority.example.com:8443"]
+        let other = try folder.write(TestPKI.root().pem, to: "other.pem")
+        let refused = try await errors("--cacert", other, url[0], url[1])
+        let reason = "--cacert \(other), the certificate in \(certificate) is not valid for authority.example.com ("
+        #expect(refused.contains(reason), "\(refused)")
+        let roots = try folder.write(root.pem, to: "roots.pem")
+        let otherHost = try await errors("--cacert", roots)
+        #expect(otherHost.contains("is not valid for 127.0.0.1 (") && otherHost.contains("--public-url"), "\(otherHost)")
+        #expect(try await serving(options + url + ["--cacert", roots]) { _ in }.exitCode == 0)
     }
 
     @Test("After -rotateServerKey and a restart the backup key is the server's key, without a warning")
@@ -192,13 +238,18 @@ struct ServeCommandTests {
         #expect(try await named() == "https://authority.example.com:8443")
     }
 
-    @Test("The command warns if it listens on all addresses without --public-url")
+    @Test("The command warns if it listens on all addresses without --public-url, unless the store has a public URL")
     func allAddresses() async throws {
         let data = folder.path("data")
-        let unnamed = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
-        #expect(unnamed.errors.contains("no --public-url"))
+        // The second time, the store has the URL of this machine that the first start served.
+        for _ in 0..<2 {
+            let unnamed = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
+            #expect(unnamed.errors.contains("no --public-url"))
+        }
         let named = try await serving(["--listen", "0.0.0.0:0", "--data", data, "--public-url", "https://a.example.com"]) { _ in }
         #expect(!named.errors.contains("no --public-url"))
+        let known = try await serving(["--listen", "0.0.0.0:0", "--data", data]) { _ in }
+        #expect(!known.errors.contains("no --public-url"), "\(known.errors)")
     }
 
     @Test("A key that does not belong to the certificate is an error that names both files")
@@ -236,5 +287,6 @@ struct ServeCommandTests {
         #expect(try await errors(certificate, garbage).contains("the TLS certificate or its key cannot be read; give both in PEM"))
         #expect(try await errors(certificate, folder.path("missing")).contains(folder.path("missing")))
         #expect(try await errors(folder.path("missing"), key).contains(folder.path("missing")))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "a store was made")
     }
 }

@@ -52,6 +52,18 @@ struct TokenCommandTests {
         #expect(try #require(claims["exp"] as? Int) - #require(claims["iat"] as? Int) == 300)
     }
 
+    @Test("-host accepts every spelling of the host, and a malformed one is wrong usage")
+    func audience() async throws {
+        let token = try await example()
+        for host in ["api.example.com", "API.example.com", "api.example.com."] {
+            #expect(try await approov("token", "-check", token, "-host", host).exitCode == 0, "\(host)")
+        }
+        for host in ["", "a b", "https://api.example.com", "api.example.com:443"] {
+            let run = try await approov("token", "-check", token, "-host", host)
+            #expect(run.exitCode == 2 && run.errors.contains("-host must be a host name"), "\(run.errors)")
+        }
+    }
+
     @Test("-check refuses a token and says why")
     func cause() async throws {
         let decoy = try await example("-type", "invalid")

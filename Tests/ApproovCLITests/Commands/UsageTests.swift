@@ -109,6 +109,28 @@ struct UsageTests {
         #expect(!run.errors.contains("canary"))
     }
 
+    @Test(
+        "A value that begins with a dash is never taken for an unknown option, and no error shows it",
+        arguments: [
+            (["call", "https://a.test", "-d", "-canary", "--pin", "bad"], "--pin must be sha256/"),
+            (["call", "https://a.test", "-H", "-canary: x", "--pin", "bad"], "--pin must be sha256/"),
+            (["call", "https://a.test", "--install-key-id", "-canary"], "--install-key-id is only valid"),
+            (["call", "https://a.test", "--substitute-query", "-canary", "--no-attest"], "--substitute-query are not valid"),
+            (["token", "-check", "-canary", "-type", "valid"], "-type is only valid"),
+            (["token", "-genExample", "a.test", "--setDataHashInToken", "--canary", "-host", "a.test"], "-host is only valid"),
+            (["secstrings", "-addKey", "k", "-predefinedValue", "-canary", "-lst"], "unknown option '-lst'; did you mean '-list'?"),
+        ])
+    func dashedValue(arguments: [String], reason: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.output.isEmpty)
+        #expect(run.errors.contains(reason) && !run.errors.contains("canary"), "\(run.errors)")
+    }
+
+    @Test("A public URL may have a path, and the port 0", arguments: ["https://a.test:0", "HTTPS://a.test/path/", "https://[::1]:8443"])
+    func publicURL(url: String) {
+        #expect(throws: Never.self) { try ApproovCommand.parseAsRoot(["serve", "--public-url", url]) }
+    }
+
     @Test("Options that may be repeated, flags, and values that look like options are no repetition")
     func notRepeated() {
         for words in [

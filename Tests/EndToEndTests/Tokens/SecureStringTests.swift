@@ -199,7 +199,7 @@ struct SecureStringTests {
                     "* a secure string takes the place of the placeholder in the header Api-Key",
                     "* a secure string takes the place of the placeholder in the query parameter key",
                     "* no secure string: the call has no header X-Missing",
-                    "* no secure string: the placeholder in the header X-Free is the key of none, and is sent as it is",
+                    "* the placeholder in the header X-Free: no secure string has this key; the value is sent unchanged",
                     "* no secure string: the header X-Text has no placeholder",
                     "* no secure string: the call has no query parameter none",
                 ] {

@@ -39,5 +39,10 @@ struct LogSettings: Equatable {
     }
 
     /// The level with a name, upper or lower case; nil for an unknown name.
-    static func level(named name: String) -> Logger.Level? { Logger.Level(rawValue: name.lowercased()) }
+    ///
+    /// `warn` is `warning`, as in many other programs, with which this one may share its environment.
+    static func level(named name: String) -> Logger.Level? {
+        let name = name.lowercased()
+        return Logger.Level(rawValue: name == "warn" ? "warning" : name)
+    }
 }
