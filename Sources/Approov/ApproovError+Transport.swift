@@ -14,6 +14,9 @@ extension ApproovError {
         }
     }
 
+    /// The request may have been sent on an earlier connection, to a server that was trusted.
+    fileprivate static let untrusted = "the server is not trusted, and the request was not sent to it"
+
     /// Converts an error of the transport into an error of the SDK.
     ///
     /// - Parameters:
@@ -29,7 +32,7 @@ extension ApproovError {
                 ? "try again, or allow more time" : "the server may have executed it: find out before it is sent again, or allow more time"
             self.init(.timedOut, "the request did not end in time; \(remedy)", cause: error, isRetryable: isRetryable)
         case .trustRefused:
-            self.init(.pinningError, "the server is not trusted and the request was not sent", cause: error)
+            self.init(.pinningError, Self.untrusted, cause: error)
         case .invalidURL, .invalidHeader:
             self.init(.badRequest, "the request cannot be sent", cause: error)
         case .addressRefused:
@@ -70,7 +73,7 @@ extension Error {
         switch self {
         case is ApproovError, is CancellationError: self
         case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
-        case let error as TrustRefusal: ApproovError(.pinningError, "the server is not trusted and the request was not sent", cause: error)
+        case let error as TrustRefusal: ApproovError(.pinningError, ApproovError.untrusted, cause: error)
         default: ApproovError(.permanentError, "the request failed", cause: self)
         }
     }

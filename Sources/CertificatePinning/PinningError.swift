@@ -47,6 +47,8 @@ public struct PinningError: CodedError {
         public static let noAnchors = Code("noAnchors")
         /// Every root certificate has expired.
         public static let expiredAnchors = Code("expiredAnchors")
+        /// No root certificate is valid, and at least one is not valid yet.
+        public static let anchorsNotYetValid = Code("anchorsNotYetValid")
         /// Two evaluators of one host name different roots or client certificates.
         public static let conflictingConditions = Code("conflictingConditions")
     }

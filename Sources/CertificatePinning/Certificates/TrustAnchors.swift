@@ -52,14 +52,14 @@ public final class TrustAnchors: Sendable {
         try self.init(certificates: Certificate.all(in: bytes))
     }
 
-    /// Takes the certificates of a PEM text, and refuses a set of roots that have all expired.
+    /// Takes the certificates of a PEM text, and refuses a set of roots of which none is valid.
     ///
     /// For the moment at which an operator configures them.
     /// - Parameters:
     ///   - pem: The text.
-    ///   - time: The time at which one root must not have expired.
-    /// - Throws: ``PinningError`` with code `malformedCertificate` or `noAnchors` as in ``init(pem:)``, or `expiredAnchors` when all roots
-    ///   have expired.
+    ///   - time: The time at which one root must be valid.
+    /// - Throws: ``PinningError`` with code `malformedCertificate` or `noAnchors` as in ``init(pem:)``, `expiredAnchors` when all roots
+    ///   have expired, or `anchorsNotYetValid` when those that have not are not yet valid.
     package convenience init(pem: String, validAt time: Date) throws {
         try self.init(pem: pem)
         try requireValid(at: time)
@@ -97,20 +97,28 @@ public final class TrustAnchors: Sendable {
     /// Reads the certificates of a file, PEM or DER, or of all `.pem`, `.crt`, `.cer` and `.der` files of a folder.
     ///
     /// - Parameter path: The path of a file or a folder.
-    /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, or `expiredAnchors`
-    ///   when all roots have expired.
+    /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, `expiredAnchors` when
+    ///   all roots have expired, or `anchorsNotYetValid` when those that have not are not yet valid.
     public convenience init(contentsOf path: String) throws {
         try self.init(certificates: Certificate.all(at: path))
         try requireValid(at: Date())
     }
 
-    /// Refuses a set of roots that have all expired: with it, every handshake would fail.
+    /// Refuses a set of roots of which none is valid: with it, every handshake would fail.
     ///
     /// - Parameter time: The time to compare with.
-    /// - Throws: ``PinningError`` with code `expiredAnchors` when all roots have expired.
+    /// - Throws: ``PinningError`` with code `expiredAnchors` when all roots have expired, or `anchorsNotYetValid` when those that have not
+    ///   are not yet valid.
     package func requireValid(at time: Date) throws {
         let roots = certificates.filter(\.isSelfSigned)
-        guard let last = roots.max(by: { $0.notAfter < $1.notAfter }), last.notAfter < time else { return }
+        let unexpired = roots.filter { $0.notAfter >= time }
+        guard !unexpired.contains(where: { $0.notBefore <= time }) else { return }
+        if let next = unexpired.min(by: { $0.notBefore < $1.notBefore }) {
+            throw PinningError(
+                .anchorsNotYetValid,
+                "no root is valid yet, the next one, \(next.subject), from \(next.notBefore); set the clock right, or replace it")
+        }
+        guard let last = roots.max(by: { $0.notAfter < $1.notAfter }) else { return }
         throw PinningError(
             .expiredAnchors, "all root certificates have expired, the last one, \(last.subject), at \(last.notAfter); replace them")
     }

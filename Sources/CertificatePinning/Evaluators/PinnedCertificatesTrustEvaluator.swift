@@ -22,7 +22,8 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     ///   - acceptingSelfSigned: DANGER: makes the self-signed ones among the certificates the only roots of the host, so that a server may
     ///     present one of them as its own. Host name, dates and purpose are still checked.
     /// - Throws: ``PinningError`` with code `noCertificates` for an empty list. When accepting self-signed certificates, also `noAnchors`
-    ///   if none of them is self-signed, or `expiredAnchors` if all of these have expired.
+    ///   if none of them is self-signed, `expiredAnchors` if all of these have expired, or `anchorsNotYetValid` if those that have not are
+    ///   not yet valid.
     public init(certificates: [Certificate], acceptingSelfSigned: Bool = false) throws {
         guard !certificates.isEmpty else {
             throw PinningError(

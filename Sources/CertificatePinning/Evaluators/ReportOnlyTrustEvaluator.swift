@@ -31,7 +31,7 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
     ///   - host: The canonical name of the requested host.
     /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
-        switch evaluator.evaluate(trust, forHost: host) {
+        switch evaluator.evaluate(trust, forHost: host).checked(for: trust) {
         case .trusted: .trusted
         case .needs(let lookups):
             .reported(

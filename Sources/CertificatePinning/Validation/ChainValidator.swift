@@ -4,8 +4,8 @@ public import Foundation
 /// Validates certificate paths: OpenSSL first, then the rule's evaluators, which see only the validated path.
 ///
 /// All path validation happens here. If a server's certificates allow several paths, OpenSSL builds the first one, preferring a trusted
-/// root to a sent certificate at every step. If this path is invalid, the others are tried: at most 64, for at most 100 ms. The first
-/// valid path is final. No other path is tried because of a missing pin, revocation or another evaluator.
+/// root to a sent certificate at every step. If this path is invalid, the others are tried: at most 64, and no step of the search begins
+/// after 100 ms. The first valid path is final. No other path is tried because of a missing pin, revocation or another evaluator.
 public enum ChainValidator {
     /// Judges a certificate path without a network connection.
     ///
@@ -114,7 +114,11 @@ public enum ChainValidator {
     package static func evaluate(
         status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
     ) -> Result<ServerTrust, TrustRefusal> {
-        judge(
+        // Unlike after the verify callback, OpenSSL does not clear the thread's error queue: an error that an evaluator left there would
+        // make the handshake fail.
+        ERR_set_mark()
+        defer { ERR_pop_to_mark() }
+        return judge(
             ServerTrust(
                 chain: trust.chain, host: trust.host, time: trust.time, stapledResponse: stapledResponse(of: ssl),
                 lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port, isLast: isLast)

@@ -3,12 +3,10 @@ internal import Foundation
 
 /// The conditions that OpenSSL sets for an issuer on every path; a path through an issuer that fails them need not be tried.
 ///
-/// Only cheap conditions are checked. OpenSSL still verifies every path that passes.
+/// Only cheap conditions are checked, because no signature of the issuer is verified yet. OpenSSL still verifies every path that passes.
 struct IssuerRules {
     /// The time for which the path is validated.
     let time: time_t
-    /// The server's certificate and, for a host name, its copy for the requested host alone: see ``NameConstraints/copy(of:for:)``.
-    let named: [Certificate]
 
     /// Whether a path through the issuer can be valid.
     func admit(_ issuer: Certificate, isAnchor: Bool) -> Bool {
@@ -21,9 +19,9 @@ struct IssuerRules {
         // Without basic constraints, only a root may be an issuer (OpenSSL returns 3 to 5 for such certificates).
         let authority = X509_check_ca(x509)
         guard isAnchor ? authority != 0 : authority == 1, X509_check_purpose(x509, X509_PURPOSE_SSL_SERVER, 1) > 0,
-            EVP_PKEY_get_security_bits(X509_get0_pubkey(x509)) >= SecurityLevel.minimumBits, isAnchor || hasStrongSignature(x509)
+            EVP_PKEY_get_security_bits(X509_get0_pubkey(x509)) >= SecurityLevel.minimumBits
         else { return false }
-        return named.allSatisfy { NameConstraints.judge($0, below: issuer) == X509_V_OK }
+        return isAnchor || hasStrongSignature(x509)
     }
 
     private func hasStrongSignature(_ x509: OpaquePointer) -> Bool {

@@ -96,14 +96,17 @@ struct PathCheck {
         let sent = presented.all()
         guard failure.isOfThePath, let server = sent.first else { throw failure.refusal(presented: sent, anchors: anchors) }
         var budget = PathSearchBudget(searchLimit)
-        let named: Certificate?
+        let copy: Certificate?
         do {
-            named = try NameConstraints.copy(of: leaf, for: host)
+            copy = try NameConstraints.copy(of: leaf, for: host)
         } catch {
             throw internalError()
         }
-        let rules = IssuerRules(time: checkTime, named: [server] + (named.map { [$0] } ?? []))
-        let graph = PathGraph(sent: sent, trusted: anchors.certificates, rules: rules, budget: &budget)
+        // The server's certificate and, for a host name, its copy for the requested host alone.
+        let named = [server] + (copy.map { [$0] } ?? [])
+        let graph = PathGraph(
+            sent: sent, trusted: anchors.certificates, rules: IssuerRules(time: checkTime), budget: &budget,
+            permits: { issuer in named.allSatisfy { NameConstraints.judge($0, below: issuer) == X509_V_OK } })
         var search = PathSearch(graph, budget: budget)
         let found = search.first { path -> [Certificate]? in
             guard case .valid(let valid) = verify(leaf, path) else { return nil }

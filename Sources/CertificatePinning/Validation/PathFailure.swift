@@ -164,7 +164,11 @@ struct PathFailure {
                 "the server's certificate has no host as subject alternative name, and its common name is ignored; issue it with one"
             )
         }
-        return (.hostMismatch, "the server's certificate is for \(names), not for \(host.name)")
+        // OpenSSL matches only letters, digits and hyphens with a wildcard.
+        let underscore =
+            host.name.contains("_") && names.contains("*")
+            ? "; a wildcard never matches a host with an underscore, so the certificate must contain the host's whole name" : ""
+        return (.hostMismatch, "the server's certificate is for \(names), not for \(host.name)\(underscore)")
     }
 
     private var notAnIssuer: (TrustRefusal.Reason, String) {

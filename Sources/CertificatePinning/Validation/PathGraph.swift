@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// The sent and the trusted certificates, with the issuers of each: the graph contains every path from the server to a root.
 ///
-/// Issuers and signatures that OpenSSL refuses on every path are left out.
+/// Issuers and signatures that OpenSSL refuses on every path are left out, and issuers whose name constraints exclude the server.
 struct PathGraph {
     /// The server's certificate first.
     let certificates: [Certificate]
@@ -28,7 +28,11 @@ struct PathGraph {
     ///   - trusted: The roots, and the intermediates that were configured with them.
     ///   - rules: The conditions for an issuer.
     ///   - budget: The remaining search time; once it is exhausted, further issuers are not found.
-    init(sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget) {
+    ///   - permits: Whether an issuer's name constraints permit the server's names and the requested host; asked at most once for each
+    ///     issuer.
+    init(
+        sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget, permits: (Certificate) -> Bool
+    ) {
         // Trusted certificates come before sent ones, because only the first of two copies counts.
         certificates = Array(sent.prefix(1)) + trusted + sent.dropFirst()
         isAnchor =
@@ -36,6 +40,7 @@ struct PathGraph {
         issuers = Array(repeating: [], count: certificates.count)
         findIssuers(rules, &budget)
         measure()
+        removeExcludingIssuers(&budget, permits)
         sortIssuers()
     }
 
@@ -80,6 +85,22 @@ struct PathGraph {
                 isReached[issuer] = true
             }
         }
+    }
+
+    /// Removes the issuers whose name constraints exclude the server.
+    ///
+    /// Such a check can take a second. So it waits until verified signatures join the issuer to the server and to a root: a server that no
+    /// root certified cannot cause it. OpenSSL, too, checks the names after the signatures.
+    private mutating func removeExcludingIssuers(_ budget: inout PathSearchBudget, _ permits: (Certificate) -> Bool) {
+        var excluding: Set<Int> = []
+        for issuer in Set(issuers.joined()).sorted()
+        where capacities[Self.maximumHeight][issuer] > Self.none && NameConstraints.exist(in: certificates[issuer]) {
+            guard budget.hasTime() else { return }
+            if !permits(certificates[issuer]) { excluding.insert(issuer) }
+        }
+        guard !excluding.isEmpty else { return }
+        for index in issuers.indices { issuers[index].removeAll(where: excluding.contains) }
+        measure()
     }
 
     private mutating func measure() {

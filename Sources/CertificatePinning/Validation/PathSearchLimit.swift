@@ -4,7 +4,7 @@ internal import Foundation
 package struct PathSearchLimit: Sendable {
     /// The largest number of paths that are tried.
     let paths: Int
-    /// The longest time that the search may take.
+    /// After which time the search begins no further step; the step under way then ends by itself.
     let time: Duration
     /// The time since a fixed moment; it never decreases.
     let uptime: @Sendable () -> Duration
@@ -13,7 +13,7 @@ package struct PathSearchLimit: Sendable {
     ///
     /// - Parameters:
     ///   - paths: The largest number of paths that are tried.
-    ///   - time: The longest time that the search may take.
+    ///   - time: After which time the search begins no further step.
     ///   - uptime: The time since a fixed moment; it must never decrease.
     package init(
         paths: Int = 64, time: Duration = .milliseconds(100), uptime: @escaping @Sendable () -> Duration = PathSearchLimit.systemUptime

@@ -1,4 +1,5 @@
 import CLibCurl
+import CertificatePinning
 
 /// Translates libcurl's result codes into errors.
 enum CurlFailure {
@@ -11,9 +12,11 @@ enum CurlFailure {
                 "the connection ended before a response came, and the TLS handshake of the next one failed; the server may have processed"
                     + " the request, so it is not sent again")
         }
+        let fate = transfer.wasSent ? "the request had been sent on an earlier connection" : "nothing was sent"
         if let hook = transfer.hook, case .refused(let refusal) = hook.outcome, isHandshake(code) {
-            return TransportError(.trustRefused, "the server's certificate was refused; nothing was sent", cause: refusal)
+            return TransportError(.trustRefused, "the server's certificate was refused; \(fate)", cause: refusal)
         }
+        if let alert = transfer.certificateAlert(after: code) { return refusedClient(alert, of: transfer) }
         let reason = String(cString: curl_easy_strerror(code))
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL where transfer.wasSent:
@@ -37,7 +40,7 @@ enum CurlFailure {
         case _ where isVerification(code):
             return TransportError(
                 .trustRefused,
-                "libcurl refused the server's certificate (\(reason)), and nothing was sent; show its chain with"
+                "libcurl refused the server's certificate (\(reason)), and \(fate); show its chain with"
                     + " `approov pin -get HOST:PORT`")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
             return TransportError(.tlsFailed, "the TLS handshake failed: \(reason); does the server speak TLS 1.2 or later on this port?")
@@ -83,7 +86,16 @@ enum CurlFailure {
         }
     }
 
-    private static func isHandshake(_ code: CURLcode) -> Bool {
+    /// The error for a server that ended the connection because of the client's certificate, or because there was none.
+    private static func refusedClient(_ alert: CertificateAlert, of transfer: CurlTransfer) -> TransportError {
+        let problem =
+            transfer.terms?.rule.clientIdentity == nil
+            ? "it probably requires a client certificate, and the host's rule has none; add one with presenting(_:)"
+            : "it probably refused the client certificate; check that it is valid and from a CA that the server trusts"
+        return TransportError(.tlsFailed, "the server ended the connection with TLS alert \(alert.rawValue); \(problem)")
+    }
+
+    fileprivate static func isHandshake(_ code: CURLcode) -> Bool {
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CERTPROBLEM
     }
 
@@ -104,6 +116,21 @@ extension TransportError {
 }
 
 extension CurlTransfer {
+    /// The alert about the client's certificate that explains a result; nil when there is none.
+    ///
+    /// With TLS 1.3 the client's handshake is over when the server judges its certificate, so the alert looks like a lost connection. Over
+    /// HTTP/2 the connection may be lost before libcurl reads the alert, and then none is known.
+    fileprivate func certificateAlert(after code: CURLcode) -> CertificateAlert? {
+        // The newest connection: one that was made for this transfer, or else one from the pool.
+        guard !isHeadComplete, let alert = (hook ?? connection)?.certificateAlert else { return nil }
+        switch code {
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2: return alert
+        // During the handshake, this alert can also mean that both sides have no algorithm in common.
+        case _ where CurlFailure.isHandshake(code): return alert == .handshakeFailure ? nil : alert
+        default: return nil
+        }
+    }
+
     /// Whether libcurl counted more bytes of header lines than it accepts (MAX_HTTP_RESP_HEADER_SIZE); it has no result code for that.
     fileprivate var hasTooManyHeaderBytes: Bool {
         var count = 0

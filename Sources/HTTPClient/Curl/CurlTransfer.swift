@@ -269,6 +269,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// Resets what the first attempt left.
     func restart() {
         wasRestarted = true
+        hook = nil
+        connection = nil
         isDoubtful = false
         isHeadComplete = false
         isRefused = false

@@ -31,6 +31,8 @@ final class TrustHook: Sendable {
     let terms: Terms
     private let state = Mutex(Outcome.notEvaluated)
     private let closure = Atomic(false)
+    /// The description of the last fatal alert; 0 before there is one.
+    private let alert = Atomic<UInt8>(0)
     private let surrender = Atomic(false)
     private let resets = Mutex(ResetWatch())
 
@@ -40,6 +42,9 @@ final class TrustHook: Sendable {
 
     /// Whether the server has ended the connection with TLS close_notify, so that nothing was cut off.
     var hasServerClosed: Bool { closure.load(ordering: .relaxed) }
+
+    /// What the server's last fatal TLS alert says about the client's certificate; nil when no alert concerned it.
+    var certificateAlert: CertificateAlert? { CertificateAlert(rawValue: alert.load(ordering: .relaxed)) }
 
     /// Whether the server has given up the connection and everything under way on it (GOAWAY with an error, RFC 9113, section 6.8).
     var hasServerGivenUp: Bool { surrender.load(ordering: .relaxed) }
@@ -85,13 +90,23 @@ final class TrustHook: Sendable {
         // libcurl 7.88 reads through its own BIO, which reports the end of TCP and close_notify alike: OpenSSL's "unexpected EOF" never
         // comes.
         SSL_CTX_set_info_callback(context) { ssl, event, detail in
-            // The low byte is the alert's description (RFC 8446, section 6); close_notify is 0.
-            guard event == SSL_CB_READ_ALERT, detail & 0xFF == 0, let ssl, let context = SSL_get_SSL_CTX(ssl),
+            guard event == SSL_CB_READ_ALERT, let ssl, let context = SSL_get_SSL_CTX(ssl),
                 let pointer = SSL_CTX_get_ex_data(context, TrustHook.slot)
             else { return }
-            Unmanaged<TrustHook>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.closure.store(true, ordering: .relaxed) }
+            Unmanaged<TrustHook>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(alert: detail) }
         }
         return true
+    }
+
+    /// Notes an alert of the server, on the driver's thread: the low byte is its description, the other its level (RFC 8446, section 6).
+    func receive(alert code: Int32) {
+        let description = UInt8(truncatingIfNeeded: code)
+        if description == 0 {
+            // close_notify
+            closure.store(true, ordering: .relaxed)
+        } else if code >> 8 == SSL3_AL_FATAL {
+            alert.store(description, ordering: .relaxed)
+        }
     }
 
     /// The hook of the connection that carries a transfer.
@@ -145,4 +160,17 @@ final class TrustHook: Sendable {
             }
         }
     }
+}
+
+/// The TLS alerts with which a server refuses a client without a certificate, or with one that it does not accept (RFC 8446, section 6.2).
+enum CertificateAlert: UInt8 {
+    case handshakeFailure = 40
+    case badCertificate = 42
+    case unsupportedCertificate = 43
+    case certificateRevoked = 44
+    case certificateExpired = 45
+    case certificateUnknown = 46
+    case unknownCA = 48
+    case accessDenied = 49
+    case certificateRequired = 116
 }

@@ -165,6 +165,17 @@ import Testing
         _ = try manager.policy(protecting: [])
     }
 
+    @Test("A manager whose roots, or whose roots for reports, are not yet valid throws on first use")
+    func futureRoots() throws {
+        let next = try TrustAnchors(pem: TestPKI.root(flaws: [.notYetValid]).pem)
+        let reports = ViolationReports(to: try #require(URL(string: "https://reports.test")), anchors: next)
+        for manager in [ApproovTrustManager(anchors: next), ApproovTrustManager(anchors: anchors, reports: reports)] {
+            let error = #expect(throws: ApproovError.self) { try manager.policy(protecting: []) }
+            #expect(error?.code == .configurationError)
+            #expect((error?.cause as? PinningError)?.code == .anchorsNotYetValid)
+        }
+    }
+
     @Test("A disabled evaluator is logged as an error if its host is protected, and not logged for another host")
     func disabledIsLogged() throws {
         let log = LogRecord()

@@ -39,6 +39,33 @@ struct TrustAnchorsTests {
         #expect(try TrustAnchors(pem: old.pem + TestPKI.root("New").pem, validAt: now).count == 2)
     }
 
+    @Test("Roots that are not yet valid are rejected when they are configured, also beside expired ones")
+    func notYetValid() throws {
+        let now = Date()
+        let next = try TestPKI.root("Next", validity: now.addingTimeInterval(3_600)...now.addingTimeInterval(7_200))
+        let old = try TestPKI.root("Old", validity: now.addingTimeInterval(-7_200)...now.addingTimeInterval(-3_600))
+        for pem in [next.pem, old.pem + next.pem] {
+            let error = #expect(throws: PinningError.self) { try TrustAnchors(pem: pem, validAt: now) }
+            #expect(error?.code == .anchorsNotYetValid)
+            #expect(error?.message.contains("CN=Next") == true)
+            #expect(try TrustAnchors(pem: pem, validAt: next.notBefore.addingTimeInterval(60)).count > 0)
+        }
+        // All have expired later.
+        expectPinningError(.expiredAnchors) { try TrustAnchors(pem: old.pem + next.pem, validAt: now.addingTimeInterval(10_000)) }
+        #expect(try TrustAnchors(pem: next.pem + TestPKI.root("New").pem, validAt: now).count == 2)
+    }
+
+    @Test("A root is valid from its first moment to its last")
+    func validity() throws {
+        let start = Date(timeIntervalSince1970: 1_700_000_000)
+        let root = try TestPKI.root(validity: start...start.addingTimeInterval(3_600))
+        for seconds in [0.0, 3_600] {
+            #expect(try TrustAnchors(pem: root.pem, validAt: start.addingTimeInterval(seconds)).count == 1)
+        }
+        expectPinningError(.anchorsNotYetValid) { try TrustAnchors(pem: root.pem, validAt: start.addingTimeInterval(-1)) }
+        expectPinningError(.expiredAnchors) { try TrustAnchors(pem: root.pem, validAt: start.addingTimeInterval(3_601)) }
+    }
+
     @Test("Anchors without a root are rejected, because no server could ever be trusted")
     func noRoot() throws {
         let root = try TestPKI.root()

@@ -47,6 +47,18 @@ struct CompositeTrustEvaluatorTests {
         #expect(refusal?.reason == .revoked && refusal?.lookups.isEmpty == true)
     }
 
+    @Test("An evaluator that needs look-ups and names none refuses the server, alone and among others")
+    func needsNothing() throws {
+        let needing = evaluator { _, _ in .needs([]) }
+        let named = evaluator { _, _ in .needs([TrustLookup(kind: .ocsp, url: "http://one.test")]) }
+        let alone = try judge([leaf], rule: TrustRule(evaluators: [needing]), anchors: TrustAnchors(root)).refusal
+        let nested = try reason(DefaultTrustEvaluator(), CompositeTrustEvaluator(evaluators: [needing]))
+        for refusal in try [alone, nested, reason(needing), reason(needing, DefaultTrustEvaluator()), reason(named, needing)] {
+            #expect(refusal?.reason == .evaluatorFailed && refusal?.lookups.isEmpty == true)
+            #expect(refusal?.detail.contains("needs look-ups and names none") == true)
+        }
+    }
+
     @Test("A report-only evaluator accepts the server, but another evaluator can still refuse it")
     func reports() throws {
         let reporting = ReportOnlyTrustEvaluator(Self.refusing(.pinMismatch))

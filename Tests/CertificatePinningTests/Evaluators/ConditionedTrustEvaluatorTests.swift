@@ -45,10 +45,12 @@ struct ConditionedTrustEvaluatorTests {
         #expect(try judge([leaf], rule: rule, anchors: TrustAnchors(usual)).isTrusted)
     }
 
-    @Test("Roots that have all expired are rejected when they are configured; one valid root is enough")
+    @Test("Roots of which none is valid are rejected when they are configured; one valid root is enough")
     func expired() throws {
         let old = try TestPKI.root("Old Root", flaws: [.expired])
         expectPinningError(.expiredAnchors) { try DefaultTrustEvaluator().anchored(by: TrustAnchors(old)) }
+        let next = try TestPKI.root("Next Root", flaws: [.notYetValid])
+        expectPinningError(.anchorsNotYetValid) { try DefaultTrustEvaluator().anchored(by: TrustAnchors(old, next)) }
         _ = try DefaultTrustEvaluator().anchored(by: TrustAnchors(old, own))
         let folder = try TemporaryFolder()
         try folder.write(old.pem, to: "old.pem")

@@ -62,6 +62,13 @@ struct ReportOnlyTrustEvaluatorTests {
         #expect(violation.refusal.lookups.isEmpty)
     }
 
+    @Test("An inner evaluator that needs look-ups and names none is reported as one that failed")
+    func needsNothing() throws {
+        let needing = ReportOnlyTrustEvaluator(evaluator { _, _ in .needs([]) })
+        #expect(try judge([leaf], rule: rule(needing), anchors: TrustAnchors(root)).isTrusted)
+        #expect(violations.all.map(\.refusal.reason) == [.evaluatorFailed])
+    }
+
     @Test("Path validation still refuses a server, even with a DisabledTrustEvaluator inside")
     func pathDecides() throws {
         let stranger = try TestPKI.leaf(hosts: ["api.test"], issuer: nil)

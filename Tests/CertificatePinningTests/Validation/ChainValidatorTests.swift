@@ -38,6 +38,21 @@ struct ChainValidatorTests {
         #expect(refusal?.detail.contains("DNS:api.test") == true)
     }
 
+    @Test("A wildcard never matches a host with an underscore, and the refusal says so; the host's whole name does")
+    func underscore() throws {
+        let wildcard = try TestPKI.leaf(hosts: ["*.api.test"], issuer: root)
+        let refusal = try #require(try judge([wildcard], host: "my_bucket.api.test", anchors: anchors).refusal)
+        #expect(refusal.reason == .hostMismatch)
+        #expect(refusal.detail.contains("a wildcard never matches a host with an underscore"))
+        let named = try TestPKI.leaf(hosts: ["my_bucket.api.test"], issuer: root)
+        #expect(try judge([named], host: "my_bucket.api.test", anchors: anchors).isTrusted)
+        // Not for a host without an underscore, and not for a certificate without a wildcard.
+        for (certificate, host) in [(wildcard, "other.test"), (named, "his_bucket.api.test")] {
+            let other = try #require(try judge([certificate], host: host, anchors: anchors).refusal)
+            #expect(other.reason == .hostMismatch && !other.detail.contains("underscore"))
+        }
+    }
+
     @Test("A wildcard that covers only part of a label matches no host")
     func partialWildcards() throws {
         let leaf = try TestPKI.leaf(hosts: ["a*.api.test", "*a.api.test"], issuer: root)

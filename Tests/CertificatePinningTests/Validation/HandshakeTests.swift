@@ -162,6 +162,25 @@ struct HandshakeTests {
         #expect(try HandshakePair(server: [stranger], hook: hook()).connect().isConnected == false)
     }
 
+    @Test("An error that an evaluator leaves in OpenSSL's queue does not reach the handshake through the status callback")
+    func statusErrorQueue() throws {
+        let context = try #require(SSL_CTX_new(TLS_client_method()))
+        defer { SSL_CTX_free(context) }
+        let connection = try #require(SSL_new(context))
+        defer { SSL_free(connection) }
+        let trust = try judge(leaf.chain(), anchors: anchors).get()
+        let careless = evaluator { _, _ in
+            // An empty text contains no PEM.
+            let bio = BIO_new(BIO_s_mem())
+            _ = PEM_read_bio_X509(bio, nil, nil, nil)
+            BIO_free(bio)
+            return ERR_peek_error() == 0 ? .needs([]) : .trusted
+        }
+        ERR_clear_error()
+        #expect(ChainValidator.evaluate(status: connection, of: trust, rule: TrustRule(evaluators: [careless])).isTrusted)
+        #expect(ERR_peek_error() == 0)
+    }
+
     @Test("Refused handshakes and refused chains leave OpenSSL's error queue empty")
     func errorQueue() throws {
         let stack = try HandshakePair(server: leaf.chain(), hook: hook(host: "other.test"))

@@ -74,6 +74,15 @@ struct NameConstraintsTests {
         }
     }
 
+    @Test("The names of a certificate whose issuer has constraints and no root are refused for the missing issuer")
+    func unrooted() throws {
+        let leaf = try TestPKI.leaf(hosts: ["*.example.test"], issuer: intermediate)
+        let result = try ChainValidator.evaluate(
+            chain: [Certificate(leaf), constrained("excluded;DNS:bar.example.test")], host: CanonicalHost("bar.example.test"),
+            rule: .pathValidation, defaultAnchors: TrustAnchors(TestPKI.root("Other")), time: Date(), searchLimit: .untimed)
+        #expect(result.reason == .incompletePath)
+    }
+
     @Test("For a server reached by its address, name constraints apply to the address, not to the common name")
     func commonName() throws {
         let leaf = try TestPKI.leaf(hosts: ["10.1.2.3"], issuer: intermediate, commonName: "looks.like.test")

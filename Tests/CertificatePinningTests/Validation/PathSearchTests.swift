@@ -16,14 +16,17 @@ struct PathSearchTests {
         return try GraphMint().mint(GraphPlan(nodes + [root], leafIssuer: (0, 0)))
     }
 
-    private static func search(_ graph: GraphMint.Graph, _ limit: PathSearchLimit) -> PathSearch {
+    private static func search(
+        _ graph: GraphMint.Graph, _ limit: PathSearchLimit, permits: (Certificate) -> Bool = { _ in true }
+    ) -> PathSearch {
         var budget = PathSearchBudget(limit)
-        let rules = IssuerRules(time: time_t(Date().timeIntervalSince1970), named: [graph.leaf])
-        let made = PathGraph(sent: [graph.leaf] + graph.sent, trusted: graph.trusted, rules: rules, budget: &budget)
+        let rules = IssuerRules(time: time_t(Date().timeIntervalSince1970))
+        let made = PathGraph(
+            sent: [graph.leaf] + graph.sent, trusted: graph.trusted, rules: rules, budget: &budget, permits: permits)
         return PathSearch(made, budget: budget)
     }
 
-    @Test("By default the search tries at most 64 paths and takes at most 100 ms")
+    @Test("By default the search tries at most 64 paths and begins no step after 100 ms")
     func defaults() {
         #expect(PathSearchLimit().paths == 64)
         #expect(PathSearchLimit().time == .milliseconds(100))
@@ -76,6 +79,58 @@ struct PathSearchTests {
         #expect(search.first { _ -> Int? in nil } == nil)
         #expect(search.budget.isExhausted)
         #expect(clock.readings <= 100 / milliseconds + 2)
+    }
+
+    @Test("The names are not checked against an issuer that no verified signature joins to a root")
+    func unrootedConstraints() throws {
+        let excluding = GraphPlan.Node(name: 0, key: 0, issuer: (1, 1), flaw: .excludesHost)
+        let plans = [
+            // Its issuer is missing.
+            GraphPlan([excluding], leafIssuer: (0, 0)),
+            // The root of that name did not sign it.
+            GraphPlan(
+                [excluding, .init(name: 1, key: 2, isTrusted: true, isSent: false)], leafIssuer: (0, 0), hasKeyIdentifiers: false),
+            // A trusted root has constraints, and did not sign the server's certificate.
+            GraphPlan(
+                [.init(name: 0, key: 1, flaw: .excludesHost, isTrusted: true, isSent: false)], leafIssuer: (0, 0),
+                hasKeyIdentifiers: false),
+        ]
+        for plan in plans {
+            let graph = try GraphMint().mint(plan)
+            var count = 0
+            var search = Self.search(graph, .untimed) { _ in
+                count += 1
+                return true
+            }
+            #expect(search.first { _ -> Int? in nil } == nil)
+            #expect(count == 0 && search.budget.triedCount == 0 && !search.budget.isExhausted)
+        }
+    }
+
+    @Test("The names are checked once against each issuer with name constraints, and no path goes through one that excludes them")
+    func constraintsOnce() throws {
+        let graph = try Self.manyPaths(flaw: .excludesBehindWildcard)
+        for (isPermitted, tried) in [(true, 64), (false, 0)] {
+            var judged: [[UInt8]] = []
+            var search = Self.search(graph, .untimed) { issuer in
+                judged.append(issuer.der)
+                return isPermitted
+            }
+            #expect(search.first { _ -> Int? in nil } == nil)
+            #expect(judged == graph.trusted.map(\.der))
+            #expect(search.budget.triedCount == tried)
+        }
+    }
+
+    @Test("The time limit includes the time spent checking names")
+    func timeOfTheNames() throws {
+        let clock = SteppingClock()
+        var search = try Self.search(Self.manyPaths(flaw: .excludesBehindWildcard), PathSearchLimit(uptime: { clock.uptime })) { _ in
+            clock.advance(by: .milliseconds(100))
+            return true
+        }
+        #expect(search.first { _ -> Int? in nil } == nil)
+        #expect(search.budget.triedCount == 0 && search.budget.isExhausted)
     }
 
     @Test("When the limit is reached, the refusal says so, with the reason of OpenSSL's first path")

@@ -29,15 +29,30 @@ struct ClientCertificateTests {
             let url = try TransportURL("https://\(host):\(server.port)/")
             return try await transport.send(TransportRequest(url: url, policy: policy)).status
         }
+        // Over HTTP/2 the client may be writing still when the server closes: then libcurl does not read the alert.
+        func isRefusal(_ error: TransportError?, _ words: String) -> Bool {
+            error?.code == .tlsFailed && error?.message.contains(words) == true
+                || versions == .http1AndHTTP2 && error?.code == .connectionLost
+        }
         #expect(try await get("a.site.localhost", policy) == 200)
         let seen = server.counters
         // A host whose rule names no certificate, a host without a rule, and the first host under a policy that names none.
         for host in ["b.site.localhost", "c.site.localhost"] {
             let error = await transportError { try await get(host, policy) }
-            #expect(error != nil && error?.refusal == nil)
+            #expect(isRefusal(error, "requires a client certificate") && error?.refusal == nil, "\(host): \(String(describing: error))")
         }
         let without = TrustPolicy(rules: HostMap(), defaultAnchors: try TrustAnchors(pem: root.pem))
-        #expect(await transportError { try await get("a.site.localhost", without) } != nil)
+        #expect(isRefusal(await transportError { try await get("a.site.localhost", without) }, "requires a client certificate"))
+        // A certificate of a CA that the server does not trust.
+        let stranger = try TestPKI.leaf(hosts: ["client.test"], issuer: TestPKI.root("Other Root"), flaws: [.clientAuthOnly])
+        let foreign = try ClientIdentity(
+            certificates: [Certificate(der: stranger.der)], privateKey: .bytes(Array(stranger.privateKeyPEM.utf8)))
+        let wrong = TrustPolicy(
+            rules: try HostMap([
+                (HostPattern("a.site.localhost"), TrustRule(evaluators: [DefaultTrustEvaluator().presenting(foreign)]))
+            ]), defaultAnchors: try TrustAnchors(pem: root.pem))
+        let error = await transportError { try await get("a.site.localhost", wrong) }
+        #expect(isRefusal(error, "refused the client certificate"), "\(String(describing: error))")
         #expect(server.counters.requests == seen.requests)
         #expect(try await get("a.site.localhost", policy) == 200)
         transport.shutdown()

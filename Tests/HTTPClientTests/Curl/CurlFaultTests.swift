@@ -410,6 +410,28 @@ import Testing
         }
     }
 
+    @Test("If a GET was sent before the next connection is refused, the error does not say that nothing was sent")
+    func refusedAfterSendingSafely() async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            _ = try await connection.receiveHead()
+        } body: { server, request, transport in
+            var request = request
+            request.policy = TrustPolicy(
+                rules: try HostMap([(try HostPattern("localhost"), TrustRule(evaluators: [TrustingOnce()]))]),
+                defaultAnchors: request.policy.defaultAnchors)
+            _ = try await transport.send(request).body.collect(upTo: 10)
+            let sent = request
+            let error = await transportError { try await transport.send(sent) }
+            #expect(error?.code == .trustRefused && error?.isSafeToRepeat == true && error?.refusal?.reason == .evaluatorFailed)
+            #expect(error?.message.contains("the request had been sent on an earlier connection") == true)
+            #expect(String(decoding: server.received, as: UTF8.self).components(separatedBy: "GET / ").count - 1 == 2)
+            let next = await transportError { try await transport.send(sent) }
+            #expect(next?.code == .trustRefused && next?.message.contains("nothing was sent") == true)
+        }
+    }
+
     @Test("The client resends a GET if the reused connection is dead")
     func resendIdempotent() async throws {
         try await withScript { connection in

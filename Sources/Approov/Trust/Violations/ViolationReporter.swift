@@ -42,8 +42,8 @@ final class ViolationReporter: Sendable {
     ///   - reports: Where and as whom to report.
     ///   - time: The clock.
     ///   - logger: Receives failures to report.
-    /// - Throws: ``ApproovError`` with code `configurationError` when the URL cannot be used; `PinningError` with code `expiredAnchors`
-    ///   when none of the given roots is valid now.
+    /// - Throws: ``ApproovError`` with code `configurationError` when the URL cannot be used; `PinningError` with code `expiredAnchors` or
+    ///   `anchorsNotYetValid` when none of the given roots is valid now.
     init(_ reports: ViolationReports, time: any TimeSource, logger: Logger) throws {
         let target = try reports.target()
         try reports.anchors?.requireValid(at: time.date)

@@ -40,7 +40,9 @@ import Testing
 
     init() throws {
         let account = try TestAccount()
-        root = account.root
+        // Valid at the world's time and at the system's.
+        root = try TestPKI.root(
+            validity: ManualClock().date.addingTimeInterval(-86_400)...Date().addingTimeInterval(86_400))
         leaf = try TestPKI.leaf(hosts: ["api.test", "soft.test", "own.site.test"], issuer: root)
         let hosts = [
             "api.test": HostSettings.pinned.with { $0.pinsExpireAt = 1_800_000_000 },
