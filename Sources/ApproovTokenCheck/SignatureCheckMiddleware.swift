@@ -48,8 +48,8 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     ///     has one name and terminates TLS itself.
     ///   - header: The name of the token header, which the signature must cover; the one of the `TokenCheckMiddleware`.
     ///   - components: Further components that the signature must cover, such as `.field(.authorization)`.
-    ///   - maximumAge: The longest time since a signature was created, in whole seconds.
-    ///   - clockSkew: How far the clocks of client and server may differ, in whole seconds.
+    ///   - maximumAge: The longest time since a signature was created, in whole seconds, to which `clockSkew` is added.
+    ///   - clockSkew: How far the clocks of client and server may differ, in whole seconds. A signature passes for this long after it expired.
     ///   - bodyLimit: The longest body in bytes.
     ///   - acceptsStringSignatures: Whether a signature and a digest may be strings instead of byte sequences, as the original's OkHttp layer
     ///     sends them in its release 3.5.6.

@@ -19,9 +19,9 @@ public struct MessageSignatureError: CodedError {
         public static let duplicateComponent = Code("duplicateComponent")
         /// The message lacks a component that is covered.
         public static let missingComponent = Code("missingComponent")
-        /// A header field is not the structured field that it must be.
+        /// A header field is not the structured field that it must be, or is too long.
         public static let malformedField = Code("malformedField")
-        /// The target URI, the method or the status is not one that HTTP can carry.
+        /// The target URI, the request target, the method or the status is not one that HTTP can carry.
         public static let invalidMessage = Code("invalidMessage")
         /// A signature parameter cannot be written: its text is not printable ASCII.
         public static let invalidParameter = Code("invalidParameter")

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// The media types of Oblivious HTTP (RFC 9458, section 9; draft-ietf-ohai-chunked-ohttp, section 6).
+/// The media types of Oblivious HTTP (RFC 9458, section 9; draft-ietf-ohai-chunked-ohttp, section 8).
 public enum OHTTPMediaType {
     /// An encapsulated request.
     public static let request = "message/ohttp-req"

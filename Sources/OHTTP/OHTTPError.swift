@@ -19,7 +19,7 @@ public struct OHTTPError: CodedError {
         public static let malformedMessage = Code("malformedMessage")
         /// A Binary HTTP message ends where RFC 9292, section 3.8 does not allow it.
         public static let truncatedMessage = Code("truncatedMessage")
-        /// A message has more bytes, fields, informational responses or bytes in a chunk than the limits allow.
+        /// A message has more bytes, fields, informational responses, padding or bytes in a chunk than the limits allow.
         public static let limitExceeded = Code("limitExceeded")
         /// Binary HTTP cannot represent the request or response.
         public static let unencodable = Code("unencodable")

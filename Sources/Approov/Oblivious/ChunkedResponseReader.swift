@@ -12,6 +12,9 @@ actor ChunkedResponseReader {
     private var opener: ChunkedResponseOpener?
     private var parser: BinaryHTTPResponseParser
     private var received = 0
+    /// The number of bytes of the message so far, with its padding.
+    private var messageBytes = 0
+    private let maximumMessageBytes: Int
     /// The number of bytes that the host's Content-Length states.
     private var expected: Int?
     private var failure: (any Error)?
@@ -22,6 +25,7 @@ actor ChunkedResponseReader {
         outer = body.makeAsyncIterator()
         self.options = options
         limit = options.maximumBodyBytes
+        maximumMessageBytes = options.maximumBodyBytes.map(ObliviousChannel.maximumMessageBytes(forBody:)) ?? .max
         parser = BinaryHTTPResponseParser(
             limits: BinaryHTTPLimits(fieldSectionBytes: options.maximumHeaderBytes, bodyBytes: options.maximumBodyBytes ?? .max))
     }
@@ -74,14 +78,14 @@ actor ChunkedResponseReader {
                 if let event = try parser.next() { return event }
                 guard opener != nil else { return nil }
                 if let opened = try opener?.next() {
-                    try parser.append(opened)
+                    try append(opened)
                     continue
                 }
                 var outer = outer
                 if let bytes = try await outer.next() {
                     opener?.append(bytes)
                 } else if let opener = opener.take() {
-                    try parser.append(try opener.finish())
+                    try append(try opener.finish())
                     parser.finish()
                 }
             }
@@ -92,6 +96,17 @@ actor ChunkedResponseReader {
             }
             throw ApproovError(.obliviousError, "the gateway's response cannot be opened", cause: error)
         }
+    }
+
+    /// Passes on the content of a chunk.
+    ///
+    /// Only the content counts: because no chunk but the last is empty, it also bounds what the chunks add.
+    private func append(_ opened: Data) throws {
+        messageBytes += opened.count
+        guard messageBytes <= maximumMessageBytes else {
+            throw OHTTPError(.limitExceeded, "the message has more than \(maximumMessageBytes) bytes with its padding")
+        }
+        try parser.append(opened)
     }
 }
 

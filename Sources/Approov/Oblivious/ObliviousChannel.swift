@@ -227,8 +227,7 @@ struct ObliviousChannel: Sendable {
         let limit = min(options.maximumBodyBytes ?? .max, Self.maximumWholeBytes)
         let answer: [UInt8]
         do {
-            // Padding adds at most one eighth.
-            answer = try await outer.body.collect(upTo: limit + limit / 8 + Self.headAllowance)
+            answer = try await outer.body.collect(upTo: Self.maximumMessageBytes(forBody: limit))
         } catch let error as TransportError where error.code == .bodyTooLarge {
             throw Self.tooLarge(limit)
         }
@@ -302,6 +301,13 @@ struct ObliviousChannel: Sendable {
         }
         return try await RelayExchange(transport: transport, relay: route.relay, userAgent: userAgent)
             .send(sealed, isChunked: isChunked, for: request, onUpload: onUpload)
+    }
+
+    /// The maximum size in bytes of a response's message, with its padding, if its body may have `limit` bytes.
+    static func maximumMessageBytes(forBody limit: Int) -> Int {
+        // Padding adds at most one eighth.
+        let (sum, isTooLarge) = limit.addingReportingOverflow(limit / 8 + headAllowance)
+        return isTooLarge ? .max : sum
     }
 
     private static func tooLarge(_ limit: Int) -> ApproovError {

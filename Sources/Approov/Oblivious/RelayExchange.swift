@@ -43,6 +43,7 @@ struct RelayExchange: Sendable {
         // If the transport resent it after a broken connection, the request could reach the host twice (RFC 9458, section 8.1).
         options.isIdempotent = false
         options.decompresses = false
+        // The limit is for the body inside. The caller and ChunkedResponseReader bound what is around it.
         options.maximumBodyBytes = nil
         options.onUpload = onUpload
         options.onDownload = nil

@@ -176,15 +176,17 @@ struct PEMKey: ~Copyable {
         if algorithm == .rs256 {
             return ["kty": "RSA", "n": .string(try number("n")), "e": .string(try number("e"))]
         }
-        var point = [UInt8](repeating: 0, count: 256)
-        var length = 0
-        // An uncompressed point: the byte 4, x, y.
-        guard EVP_PKEY_get_octet_string_param(key, "pub", &point, point.count, &length) == 1, length == 65, point[0] == 4 else {
-            throw TokenError(.malformedKey, "the key's point cannot be read")
+        // Not the encoded point, which may be compressed.
+        return ["kty": "EC", "crv": "P-256", "x": .string(try coordinate("qx")), "y": .string(try coordinate("qy"))]
+    }
+
+    /// A coordinate of the point, always of 32 bytes (RFC 7518, section 6.2.1.2).
+    private func coordinate(_ name: String) throws(TokenError) -> String {
+        try withNumber(name) { number in
+            var bytes = [UInt8](repeating: 0, count: 32)
+            BN_bn2binpad(number, &bytes, 32)
+            return Base64URL.encode(bytes)
         }
-        return [
-            "kty": "EC", "crv": "P-256", "x": .string(Base64URL.encode(point[1..<33])), "y": .string(Base64URL.encode(point[33..<65])),
-        ]
     }
 
     private func number(_ name: String) throws(TokenError) -> String {

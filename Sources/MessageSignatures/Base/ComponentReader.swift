@@ -24,7 +24,8 @@ struct ComponentReader {
         if component.source == .field {
             try writeField(component, to: &output)
         } else if component.source == .status {
-            guard case .response(let response) = message else { throw Self.unfit(component) }
+            // Only `ofRequest` can have added a parameter: `@status` has none (RFC 9421, section 2.2.9).
+            guard case .response(let response) = message, component.parameters.isEmpty else { throw Self.unfit(component) }
             output.append(contentsOf: String(response.status).utf8)
         } else {
             try write(component, of: try request(for: component), to: &output)
@@ -39,7 +40,13 @@ struct ComponentReader {
         case .targetURI: output.append(contentsOf: request.target.text.utf8)
         case .authority: output.append(contentsOf: request.target.authority.utf8)
         case .scheme: output.append(contentsOf: request.target.scheme.utf8)
-        case .requestTarget: output.append(contentsOf: (request.requestTarget ?? request.target.pathAndQuery).utf8)
+        case .requestTarget:
+            let target = (request.requestTarget ?? request.target.pathAndQuery).utf8
+            // The caller sets it unchecked: a line end in it would begin a line of the base that the message does not have.
+            guard target.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw MessageSignatureError(.invalidMessage, "the request target is not visible ASCII (RFC 9112, section 3.2)")
+            }
+            output.append(contentsOf: target)
         case .path: output.append(contentsOf: request.target.path.utf8)
         case .query:
             output.append(UInt8(ascii: "?"))

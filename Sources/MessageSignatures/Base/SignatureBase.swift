@@ -17,7 +17,8 @@ public struct SignatureBase: Sendable {
     ///   - structuredFields: The structured fields that the application knows, for the component parameters `sf` and `key`.
     /// - Throws: ``MessageSignatureError`` with code `duplicateComponent` when a component is covered twice, `missingComponent` when the
     ///   message lacks one, `invalidComponent` when one does not fit the message, `malformedField` when a covered structured field is
-    ///   malformed or a covered field is not ASCII, `invalidParameter` when a parameter cannot be written.
+    ///   malformed or exceeds the limits of ``StructuredFields`` or a covered field is not ASCII, `invalidMessage` when a covered request
+    ///   target is not visible ASCII, `invalidParameter` when a parameter cannot be written.
     public init(
         _ message: SignableMessage, parameters: SignatureParameters, structuredFields: StructuredFields = .known
     ) throws(MessageSignatureError) {

@@ -9,9 +9,9 @@ public import HTTPTypes
 public struct SignatureComponent: Sendable {
     /// A parameter of a component identifier (RFC 9421, section 2.1).
     public enum Parameter: Sendable, Hashable {
-        /// `sf`: The field's value in the strict form of a structured field.
+        /// `sf`: The field's value in the strict form of a structured field, within the limits of ``StructuredFields``.
         case structured
-        /// `key`: One member of a field that is a dictionary.
+        /// `key`: One member of a field that is a dictionary, within the limits of ``StructuredFields``.
         case key(String)
         /// `bs`: Each line of the field as a byte sequence.
         case bytes
@@ -94,6 +94,8 @@ public struct SignatureComponent: Sendable {
     }
 
     /// The same component of the request that a response answers: adds the parameter `req`.
+    ///
+    /// A request has no status, so a signature base refuses `@status` with this parameter.
     public var ofRequest: SignatureComponent {
         parameters.contains(.request) ? self : SignatureComponent(unchecked: source, name, parameters + [.request])
     }

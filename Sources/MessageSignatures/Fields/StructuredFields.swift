@@ -2,7 +2,9 @@ internal import ApproovBase
 
 /// The structured fields that an application knows (RFC 9651).
 ///
-/// Only for a known field can the component parameters `sf` and `key` be used, because its strict form depends on its type.
+/// Only for a known field can the component parameters `sf` and `key` be used, because its strict form depends on its type. The field may have
+/// at most 16 KiB in all its lines, and at most 64 commas and semicolons together: the time to read it grows with the square of their number,
+/// and a verifier reads it before it checks the signature.
 public struct StructuredFields: Sendable {
     /// The type of a structured field (RFC 9651, section 3).
     public enum FieldType: Sendable {
@@ -13,6 +15,11 @@ public struct StructuredFields: Sendable {
         /// A dictionary.
         case dictionary
     }
+
+    /// The most bytes of a value, all lines joined.
+    private static let maximumBytes = 16 * 1024
+    /// The most commas and semicolons of a value, in strings too.
+    private static let maximumSeparators = 64
 
     private let types: [String: FieldType]
 
@@ -42,10 +49,19 @@ public struct StructuredFields: Sendable {
     ///   - name: The field's name in lower case.
     /// - Returns: The field.
     /// - Throws: ``MessageSignatureError`` with code `invalidComponent` when the field is not known, with code `malformedField` when the
-    ///   value is malformed.
+    ///   value is malformed, too long, or has too many members and parameters.
     func read(_ value: [UInt8], ofField name: String) throws(MessageSignatureError) -> StructuredField {
         guard let type = types[name] else {
             throw MessageSignatureError(.invalidComponent, "\(LoggableText.name(name)) is not known as a structured field")
+        }
+        // The parser compares each key with all earlier ones.
+        guard value.count <= Self.maximumBytes,
+            value.count(where: { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }) <= Self.maximumSeparators
+        else {
+            throw MessageSignatureError(
+                .malformedField,
+                "\(LoggableText.name(name)) has more than \(Self.maximumBytes) bytes, or more than \(Self.maximumSeparators) commas and "
+                    + "semicolons")
         }
         do {
             return StructuredField(name: name, value: try StructuredField.Value(value, type))

@@ -11,6 +11,8 @@ public struct SignableRequest: Sendable {
     /// The trailers; nil if there are none.
     public var trailers: HTTPFields?
     /// The target in the request line of HTTP/1.1, for `@request-target`; nil for path and query of the target URI.
+    ///
+    /// It must be visible ASCII; otherwise no signature can cover it.
     public var requestTarget: String?
 
     /// Makes a request.

@@ -4,7 +4,9 @@ public struct SignatureRequirements: Sendable {
     public var components: [SignatureComponent]
     /// The signature's tag: nil for signatures without a tag, because a tag says that a signature was made for another application.
     public var tag: String?
-    /// The longest time since the signature was created, in whole seconds.
+    /// The longest time since the signature was created, in whole seconds; ``clockSkew`` is added to it.
+    ///
+    /// ``clockSkew`` is also added to the parameter `expires`, which can end the time earlier.
     public var maximumAge: Duration = .seconds(60)
     /// How far the clocks of signer and verifier may differ, in whole seconds.
     public var clockSkew: Duration = .seconds(30)

@@ -1,6 +1,7 @@
 /// The sizes up to which a parser accepts a message.
 ///
-/// A parser checks every length that a message claims against these limits before it stores or reserves anything for it.
+/// A parser checks every length that a message claims against these limits before it stores or reserves anything for it. Padding has a fixed
+/// limit: it may be 1 MiB longer than the message.
 public struct BinaryHTTPLimits: Sendable, Hashable {
     /// The limit of a request's method, scheme, authority and path together, in bytes.
     public var controlDataBytes: Int

@@ -32,7 +32,8 @@ public struct BinaryHTTPResponse: Sendable, Hashable {
 
     /// Reads a message of known or indeterminate length.
     ///
-    /// The content is not copied, unless an indeterminate-length message has it in several chunks.
+    /// The content is not copied, unless an indeterminate-length message has it in several chunks. Field names may have capitals, although
+    /// RFC 9292, section 3.6 forbids them, because other implementations send them.
     ///
     /// - Parameters:
     ///   - bytes: The whole message, padding included.

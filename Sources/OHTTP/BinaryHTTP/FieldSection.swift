@@ -1,6 +1,9 @@
 import HTTPTypes
 
 /// The field lines of a section while they are read, with the rules for each (RFC 9292, section 3.6).
+///
+/// One rule is not enforced: a name may have capitals, which the section forbids. Other implementations send them, and they do no harm,
+/// because `HTTPField.Name` at once makes the name in lower case by which it is compared and encoded.
 struct FieldSection {
     /// The position of a field section; it decides which pseudo-fields are allowed.
     enum Place { case request, response, trailers }

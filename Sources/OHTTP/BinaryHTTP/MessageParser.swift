@@ -29,7 +29,7 @@ struct MessageParser {
         case contentLength
         case content(remaining: Int)
         case trailers
-        case padding
+        case padding(remaining: Int)
         case ended
         /// `next` has returned `end`.
         case done
@@ -43,11 +43,19 @@ struct MessageParser {
         case needsBytes
     }
 
+    /// How much longer than the message its padding may be, in bytes.
+    ///
+    /// The padding of a stream must end, also when its content need not. Senders that pad to a power of two double a message at most, and
+    /// those that pad all short messages alike need a fixed allowance.
+    static let paddingAllowance = 1 << 20
+
     private let kind: Kind
     private let limits: BinaryHTTPLimits
     private var buffer: Data
     /// The position in `buffer`, relative to its start, which in a slice is not index 0.
     private var offset = 0
+    /// The number of bytes of the message before `buffer`.
+    private var consumed = 0
     private var isAtEnd: Bool
     private var state = State.framing
     private var isKnownLength = true
@@ -76,6 +84,7 @@ struct MessageParser {
             joined.append(bytes)
             buffer = joined
         }
+        consumed += offset
         offset = 0
     }
 
@@ -112,7 +121,7 @@ struct MessageParser {
         case .contentLength: try readContentLength(bytes)
         case .content(let remaining): try readContent(bytes, remaining: remaining)
         case .trailers: try readTrailers(bytes)
-        case .padding: try readPadding(bytes)
+        case .padding(let remaining): try readPadding(bytes, remaining: remaining)
         case .ended: end()
         case .done: .needsBytes
         case .failed(let error): throw error
@@ -214,19 +223,25 @@ struct MessageParser {
 
     private mutating func readTrailers(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
         guard let section = try readSection(bytes, .trailers, mayBeAbsent: true) else { return .needsBytes }
-        state = .padding
+        state = .padding(remaining: consumed + offset + Self.paddingAllowance)
         return section.fields.isEmpty ? .again : .part(.trailers(section.fields))
     }
 
-    private mutating func readPadding(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
+    private mutating func readPadding(_ bytes: Span<UInt8>, remaining: Int) throws(OHTTPError) -> Step {
         let padding = bytes.extracting(offset...)
+        guard padding.count <= remaining else {
+            throw OHTTPError(.limitExceeded, "the padding is longer than the message by more than \(Self.paddingAllowance) bytes")
+        }
         var bits: UInt8 = 0
         for index in padding.indices { bits |= padding[index] }
         guard bits == 0 else {
             throw OHTTPError(.malformedMessage, "a byte after the message is not zero (RFC 9292, section 3.8)")
         }
         offset = bytes.count
-        guard isAtEnd else { return .needsBytes }
+        guard isAtEnd else {
+            state = .padding(remaining: remaining - padding.count)
+            return .needsBytes
+        }
         state = .ended
         return .again
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds the sealed chunks in a stream, however its bytes are split (draft-ietf-ohai-chunked-ohttp, sections 3 and 4).
+/// Finds the sealed chunks in a stream, however its bytes are split (draft-ietf-ohai-chunked-ohttp, sections 4 and 5).
 ///
 /// It holds one incomplete chunk and the bytes that were appended last.
 struct ChunkReader {
@@ -38,8 +38,9 @@ struct ChunkReader {
             guard let length = VariableLengthInteger.read(buffer.span, at: &start) else { return nil }
             if length > 0 {
                 guard length <= UInt64(maximumSealedSize) else { throw tooLarge }
-                guard length >= UInt64(SymmetricSuite.AEAD.tagSize) else {
-                    throw OHTTPError(.malformedChunk, "a chunk is shorter than its authentication tag")
+                // The draft refuses an empty chunk like one that cannot be opened (section 6); a stream of them would never end.
+                guard length > UInt64(SymmetricSuite.AEAD.tagSize) else {
+                    throw OHTTPError(.malformedChunk, "a chunk before the final one has no content")
                 }
                 let end = start + Int(length)
                 guard end <= buffer.count else { return nil }

@@ -23,6 +23,29 @@ enum KeyFiles {
         -----END EC PRIVATE KEY-----
         """,
     ]
+    /// A P-256 key whose x begins with a zero byte.
+    static let p256 = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgSH4JLsfsRV2FwLnz
+        IYroFghoVCRVmA6L/QNmY4ptvZyhRANCAAQAHpYAJbTNy88BbLMN3X85BxeuShEm
+        t1Nb24CqtQVbwqalGHMLNmH/7GOkIV8xQknxtlnKFJ59r5ooe0/SjXp3
+        -----END PRIVATE KEY-----
+        """
+    /// The same key with its point compressed, as `openssl ec -conv_form compressed` writes it.
+    static let compressedP256 = """
+        -----BEGIN PRIVATE KEY-----
+        MGcCAQAwEwYHKoZIzj0CAQYIKoZIzj0DAQcETTBLAgEBBCBIfgkux+xFXYXAufMh
+        iugWCGhUJFWYDov9A2Zjim29nKEkAyIAAwAelgAltM3LzwFssw3dfzkHF65KESa3
+        U1vbgKq1BVvC
+        -----END PRIVATE KEY-----
+        """
+    /// The public half of `compressedP256`.
+    static let publicCompressedP256 = """
+        -----BEGIN PUBLIC KEY-----
+        MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADAB6WACW0zcvPAWyzDd1/OQcXrkoR
+        JrdTW9uAqrUFW8I=
+        -----END PUBLIC KEY-----
+        """
     static let ed25519 = """
         -----BEGIN PRIVATE KEY-----
         MC4CAQAwBQYDK2VwBCIEIIk0PPyDOYe0pmkLzz7EyvYbbLlOi7fOsYVxKO7ndaUc

@@ -1,4 +1,7 @@
+import ApproovBase
+import ApproovTesting
 import ApproovTokens
+import Attestation
 import Crypto
 import CryptoExtras
 import Testing
@@ -18,6 +21,20 @@ import Testing
         #expect(code { try VerificationKey.rs256(publicPEM: KeyFiles.publicRSA1024, kid: "k") } == .weakKey)
         #expect(try VerificationKey.es256(publicPEM: p256.publicKey.pemRepresentation, kid: "k").algorithm == .es256)
         #expect(try VerificationKey.rs256(publicPEM: rsa, kid: "k").algorithm == .rs256)
+    }
+
+    @Test("A P-256 key with a compressed point is accepted, has the coordinates of the point, and verifies tokens")
+    func compressedPoint() throws {
+        let key = try P256.Signing.PrivateKey(pemRepresentation: KeyFiles.p256)
+        let verificationKey = try VerificationKey.es256(publicPEM: KeyFiles.publicCompressedP256, kid: "k")
+        let signingKey = try SigningKey.es256(pem: KeyFiles.compressedP256, kid: "k")
+        for read in [verificationKey, signingKey.verificationKey] {
+            let members = try #require(read.jwkMembers)
+            #expect(try PublicJWK(json: members) == PublicJWK(key.publicKey))
+            let token = try Forge.es256(
+                header: #"{"alg":"ES256","kid":"k"}"#, payload: #"{"exp":\#(ManualClock.start + 300)}"#, key: key)
+            #expect(refusal(of: token, by: try TokenVerifier(keys: [read], time: ManualClock.at())) == nil)
+        }
     }
 
     @Test("An RSA key with an even exponent, or the exponent 1, is rejected with the reason; 3 is accepted")

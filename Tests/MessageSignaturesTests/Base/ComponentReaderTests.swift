@@ -91,6 +91,39 @@ import Testing
         #expect(try lines(two, [SignatureComponent("set-cookie", [.bytes])]) == [#""set-cookie";bs: :YT0x:, :Yg==:"#])
     }
 
+    @Test("A structured field has at most 64 commas and semicolons, and at most 16 KiB, in all its lines")
+    func structuredLimits() throws {
+        func refusal(_ values: String...) throws -> MessageSignatureError.Code? {
+            var request = try request("GET", "https://example.com/", [:])
+            for value in values { request.fields.append(HTTPField(name: .priority, value: value)) }
+            return code { _ = try lines(.request(request), [SignatureComponent("priority", [.structured])]) }
+        }
+        func members(_ numbers: Range<Int>) -> String { numbers.map { "k\($0)" }.joined(separator: ",") }
+        func parameters(_ count: Int) -> String { "a" + (0..<count).map { ";k\($0)" }.joined() }
+        func text(_ count: Int) -> String { "a=\"" + String(repeating: "x", count: count - 4) + "\"" }
+        #expect(try refusal(members(0..<65)) == nil)
+        #expect(try refusal(members(0..<66)) == .malformedField)
+        #expect(try refusal(members(0..<40), members(40..<65)) == nil)
+        #expect(try refusal(members(0..<40), members(40..<66)) == .malformedField)
+        #expect(try refusal(parameters(64)) == nil)
+        #expect(try refusal(parameters(65)) == .malformedField)
+        #expect(try refusal(text(16 * 1024)) == nil)
+        #expect(try refusal(text(16 * 1024 + 1)) == .malformedField)
+    }
+
+    @Test("A request target that is not visible ASCII is refused, so that it cannot forge a line of the base")
+    func forgedRequestTarget() throws {
+        var request = try request("GET", "https://example.com/", [:])
+        for target in ["/x\n\"@method\": DELETE", "/x\r", "/x y", "/\t", "/\u{7F}", "/\u{0}", "/é"] {
+            request.requestTarget = target
+            let message = SignableMessage.request(request)
+            #expect(code { _ = try lines(message, [.requestTarget]) } == .invalidMessage, "\(target.debugDescription)")
+            #expect(try lines(message, [.path]) == [#""@path": /"#])
+        }
+        request.requestTarget = "example.com:443"
+        #expect(try lines(.request(request), [.requestTarget]) == [#""@request-target": example.com:443"#])
+    }
+
     @Test("Trailers are other fields than headers (RFC 9421, section 2.1.4)")
     func trailers() throws {
         var response = try SignableResponse(status: 200, fields: fields(["Expires": "header"]))
@@ -119,6 +152,8 @@ import Testing
                 ])
         let alone = try SignableResponse(status: 200, fields: [:])
         #expect(code { _ = try lines(.response(alone), [.method.ofRequest]) } == .missingComponent)
+        // A request has no status.
+        #expect(code { _ = try lines(.response(response), [.status.ofRequest]) } == .invalidComponent)
     }
 
     @Test("A component that does not fit the kind of message, is missing, or is no known structured field, is refused")

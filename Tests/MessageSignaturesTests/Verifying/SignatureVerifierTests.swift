@@ -145,6 +145,24 @@ import Testing
         #expect(refusal(tight) == .invalidSignature)
     }
 
+    @Test("A covered structured field with thousands of keys is refused, before the signature is checked and before one is made")
+    func manyKeys() async throws {
+        let covered = #"a=("@method" "@target-uri" "priority";sf);created=\#(now)"#
+        var request = try raw(covered)
+        request.fields[.priority] = "u=1"
+        // With fewer keys, the signature itself is what the verifier refuses.
+        #expect(refusal(request) == .invalidSignature)
+        request.fields[.priority] = (0..<3_000).map { "k\($0)" }.joined(separator: ",")
+        for parameter in ["sf", #"key="k0""#] {
+            request.fields[MessageSignature.inputFieldName] = covered.replacing(";sf", with: ";" + parameter)
+            #expect(refusal(request) == .malformedField, "\(parameter)")
+        }
+        for parameter in [SignatureComponent.Parameter.structured, .key("k0")] {
+            let parameters = parameters(.ecdsaP256SHA256, [.method, try SignatureComponent("priority", [parameter])])
+            await #expect(throws: MessageSignatureError(.malformedField, "")) { try await signed(request, parameters) }
+        }
+    }
+
     @Test("Of two signatures the one of the key is chosen, whatever the labels are")
     func twoSignatures() async throws {
         var request = try await signed(request(), label: "account", parameters())

@@ -61,6 +61,36 @@ struct LimitTests {
         }
     }
 
+    @Test("Padding may be 1 MiB longer than the message and no more, however it arrives")
+    func padding() throws {
+        let message = Data(try Samples.response.encoded())
+        let longest = message.count + 1_048_576
+        for (count, isAccepted) in [(longest, true), (longest + 1, false)] {
+            let whole = message + Data(count: count)
+            let parts = [whole.prefix(100), whole.dropFirst(100).prefix(1_000), whole.dropFirst(1_100)]
+            if isAccepted {
+                #expect(try BinaryHTTPResponse(decoding: whole) == Samples.response)
+                #expect(try Samples.parse(.response, parts).isComplete)
+            } else {
+                #expect(throws: Self.limited) { try BinaryHTTPResponse(decoding: whole) }
+                #expect(throws: Self.limited) { try Samples.parse(.response, parts) }
+            }
+        }
+    }
+
+    @Test("Padding that does not end is refused, also when the content has no limit")
+    func endlessPadding() throws {
+        var parser = BinaryHTTPResponseParser()
+        try parser.append(Data(try Samples.response.encoded()))
+        while try parser.next() != nil {}
+        #expect(throws: Self.limited) {
+            for _ in 0..<100 {
+                try parser.append(Data(count: 16 * 1024))
+                _ = try parser.next()
+            }
+        }
+    }
+
     @Test("With limits of zero or below the decoder accepts nothing and does not crash", arguments: [0, -1, Int.min])
     func nothing(limit: Int) {
         let limits = BinaryHTTPLimits(
