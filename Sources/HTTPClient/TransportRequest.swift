@@ -119,6 +119,9 @@ public struct TransferOptions: Sendable {
     /// Suspends and resumes the transfer.
     package var control: TransferControl?
 
+    /// Cancels the transfer from outside of its task; only a ``CancellableTransport`` obeys it.
+    package var cancellation: (any TransferCancellation)?
+
     /// Makes options with the defaults above.
     public init() {}
 }

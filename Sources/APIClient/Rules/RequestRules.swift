@@ -19,7 +19,7 @@ import HTTPClient
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
-public struct RequestRules: InPlaceInterceptor, ResponseValidating {
+public struct RequestRules: AddingInterceptor, ResponseValidating {
     private enum Scope: Sendable {
         case glob(URLGlob)
         case predicate(@Sendable (URL) -> Bool)
@@ -131,18 +131,17 @@ public struct RequestRules: InPlaceInterceptor, ResponseValidating {
     /// - Returns: The request with them.
     /// - Throws: Nothing.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
+        guard let additions = request.url.flatMap(additions) else { return request }
         var request = request
-        adapt(&request, report: nil)
+        request.addMissingHeaders(additions.headers)
+        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
+        if let timeout = additions.timeout, request.timeoutInterval == 60 { request.timeoutInterval = timeout / .seconds(1) }
         return request
     }
 
-    package func adapt(_ request: inout URLRequest, report: ((Set<String>) -> Void)?) {
-        guard let url = request.url else { return }
+    package func additions(for url: URL) -> RequestAdditions? {
         let configuration = configuration(for: url)
-        if let report { report(Set(configuration.headers.keys.filter(ApproovSession.mayBeSecret))) }
-        request.addMissingHeaders(configuration.headers)
-        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
-        if let timeout = configuration.timeout, request.timeoutInterval == 60 { request.timeoutInterval = timeout / .seconds(1) }
+        return RequestAdditions(headers: configuration.headers, timeout: configuration.timeout)
     }
 
     /// Asks the policy of the rules for the request's URL whether to send it again.

@@ -1,11 +1,12 @@
 import CertificatePinning
 import Foundation
+public import HTTPClient
 import Synchronization
 
 /// One request of a session that can be wiped: from the caller's call, or the making of its task, to the end of its response.
 ///
 /// Once it is wiped, its work is cancelled, and its caller gets a `CancellationError` in place of any result.
-@usableFromInline final class RequestFlight: Sendable {
+@usableFromInline final class RequestFlight: TransferCancellation {
     /// The user whose request it is; see ``CredentialHolder/generation``.
     let generation: Int
     private let id: UInt64
@@ -71,6 +72,21 @@ import Synchronization
     /// - Throws: `CancellationError` when it was.
     func storeCookies(_ store: () -> Void) throws { try flights.storeCookies(of: self, store) }
 
+    @usableFromInline func attach(_ cancel: @escaping @Sendable () -> Void) {
+        state.withLock { $0.cancelWork = cancel }
+        // Wiped before the work could be found: cancel() had nothing to cancel.
+        if isWiped { cancel() }
+    }
+
+    /// Forgets what cancels the last transfer, which refers to this request in turn.
+    func detach() { state.withLock { $0.cancelWork = nil } }
+
+    @usableFromInline nonisolated(nonsending) func runInTask<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await run(work)
+    }
+
     /// Runs work for the request and returns its value, unless the request is wiped before.
     ///
     /// Runs on the caller's actor at its end, and does not leave it between the last check and the return. Code of an actor that wipes
@@ -89,9 +105,7 @@ import Synchronization
         try Task.checkCancellation()
         // Begins on the caller's thread, which saves a change of threads.
         let task = Task.immediate { try await work() }
-        state.withLock { $0.cancelWork = { task.cancel() } }
-        // Wiped before the work could be found: cancel() had nothing to cancel.
-        if isWiped { task.cancel() }
+        attach { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.result
         } onCancel: {

@@ -1,3 +1,4 @@
+package import Foundation
 public import FoundationNetworking
 
 /// Changes requests before they are sent, and decides whether they are sent again.
@@ -70,17 +71,34 @@ public protocol RequestInterceptor: Sendable {
 /// An interceptor that only adds a credential: the session does not call it after a redirect to another origin.
 package protocol CredentialInterceptor: RequestInterceptor {}
 
-/// An interceptor that changes a request in its place, and knows only with the request which secret headers it adds.
+/// An interceptor that never waits: it only adds to requests, and decides at once.
 ///
-/// Changing it in its place saves a copy: Foundation takes longer for one than the session for the rest.
-package protocol InPlaceInterceptor: RequestInterceptor {
-    /// Changes the request to send.
+/// The session adds to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest. After a
+/// redirect to another origin it adds no header that may be a secret.
+package protocol AddingInterceptor: RequestInterceptor {
+    /// What a request gets; called in place of ``RequestInterceptor/adapt(_:)``.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - report: Takes the names of the headers with secret values that were added. Logs and observers then do not show them, and after a
-    ///     redirect to another origin the session drops them; nil if neither matters.
-    func adapt(_ request: inout URLRequest, report: ((Set<String>) -> Void)?)
+    /// - Parameter url: The URL of the request.
+    /// - Returns: The additions; nil for none.
+    func additions(for url: URL) -> RequestAdditions?
+}
+
+/// What an interceptor adds to a request.
+package struct RequestAdditions: Sendable {
+    /// The headers, by name; one that the request has already is not replaced.
+    package var headers: [String: String]
+    /// The idle timeout of a request without one; nil for none.
+    package var timeout: Duration?
+
+    package init(headers: [String: String], timeout: Duration? = nil) {
+        self.headers = headers
+        self.timeout = timeout
+    }
+}
+
+extension [any RequestInterceptor] {
+    /// Whether none of the interceptors waits.
+    var areImmediate: Bool { allSatisfy { $0 is any AddingInterceptor } }
 }
 
 extension RequestInterceptor {

@@ -213,7 +213,7 @@ final class TokenAuthorizer: Sendable {
                 .bindingAmbiguous,
                 "the request has two lines of \(names.binding[index]), and the token can be bound to one: remove one of them")
         case .missing(let index, let isEmpty):
-            guard unboundRequests.allow(request) else {
+            guard unboundRequests.allow(request.carrying(fields)) else {
                 let message = Self.bindingMissing(names.binding[index], isEmpty: isEmpty, hasLostBinding: hasLostBinding)
                 throw ApproovError(.bindingMissing, message)
             }
@@ -234,7 +234,7 @@ final class TokenAuthorizer: Sendable {
             throw ApproovError(.interceptorError, "the closure that computes the binding threw", cause: error)
         }
         if let value, !Binding.isEmpty(value) { return value }
-        guard unboundRequests.allow(request) else {
+        guard unboundRequests.allow(request.carrying(fields)) else {
             throw ApproovError(
                 .bindingMissing,
                 "the closure returned no data to bind the request's token to: return some, or exempt the request with unboundRequests")

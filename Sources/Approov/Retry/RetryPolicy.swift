@@ -1,5 +1,5 @@
 public import ApproovBase
-import Foundation
+package import Foundation
 public import FoundationNetworking
 
 /// Sends a request again when that may help and cannot make the server execute it twice.
@@ -17,7 +17,7 @@ public import FoundationNetworking
 ///
 /// A session sends a request again at most eight times, never one whose body is a stream, and not after its
 /// `timeoutIntervalForResource`.
-public struct RetryPolicy: RequestInterceptor {
+public struct RetryPolicy: AddingInterceptor {
     /// The maximum number of times that a request is sent again; 2 by default.
     public var limit: Int
     /// The delay before the first retry; 500 ms by default.
@@ -48,6 +48,8 @@ public struct RetryPolicy: RequestInterceptor {
         self.clock = clock
         self.jitter = jitter
     }
+
+    package func additions(for url: URL) -> RequestAdditions? { nil }
 
     /// Decides whether to send a request again.
     ///

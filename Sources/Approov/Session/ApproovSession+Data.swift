@@ -112,14 +112,32 @@ extension ApproovSession {
         }
         var observation = observation
         observation.flight = flight
-        return try await flight.run { [self, observation] in try await collect(request, body, observation) }
+        guard performer.stations.cancelsWaits else {
+            return try await flight.run { [self, observation] in try await collect(request, body, observation) }
+        }
+        observation.cancelsWaits = true
+        try flight.check()
+        try Task.checkCancellation()
+        defer { flight.detach() }
+        do {
+            let result = try await collect(request, body, observation)
+            try flight.check()
+            return result
+        } catch {
+            try flight.check()
+            throw error
+        }
     }
 
     private func collect(
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
         let body = body ?? RequestBody(of: request)
-        if try isWrapped(request) { return try await wrappedData(for: await request.carrying(body), limit: observation.bodyLimit) }
+        if try isWrapped(request) {
+            return try await observation.waiting { [self, limit = observation.bodyLimit] in
+                try await wrappedData(for: await request.carrying(body), limit: limit)
+            }
+        }
         let observation = observed(request, observation)
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)

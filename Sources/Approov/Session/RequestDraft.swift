@@ -5,7 +5,9 @@ import HTTPTypes
 
 /// A request on its way through the stations: the caller's, with what the stations have added so far.
 struct RequestDraft: Sendable {
-    /// The request as interceptors see it and left it; without the fields that stations 4 to 6 add.
+    /// The request of the caller, or as the last interceptor left it that may change anything.
+    ///
+    /// Without what the session and the interceptors added since, and without what stations 4 to 6 add.
     var request: URLRequest
     var url: TransportURL
     var body: RequestBody
@@ -15,6 +17,8 @@ struct RequestDraft: Sendable {
     var method = HTTPRequest.Method.get
     /// The longest time without any progress; valid from the end of station 3 on.
     var idleTimeout: Duration = .zero
+    /// The idle timeout that an interceptor gave a request without one; nil if none did.
+    var addedTimeout: Duration?
     /// Whether a header of an interceptor is missing, because a redirect led to another origin.
     var hasLostCredential = false
     /// What station 4 did.
@@ -36,6 +40,26 @@ struct RequestDraft: Sendable {
         self.url = url
         self.body = body
         self.fields = fields
+    }
+
+    /// The request with all that the session and the interceptors added.
+    var current: URLRequest {
+        // What was added comes after the fields of the request itself.
+        guard addedTimeout != nil || fields.count > request.allHTTPHeaderFields?.count ?? 0 else { return request }
+        var current = request.carrying(fields)
+        if let addedTimeout { current.timeoutInterval = addedTimeout / .seconds(1) }
+        return current
+    }
+
+    /// Takes a request in place of ``current``.
+    ///
+    /// - Parameter changed: The request, whose URL was checked.
+    /// - Throws: ``ApproovError`` with code `badRequest` when a header is malformed.
+    mutating func adopt(_ changed: URLRequest) throws {
+        if changed.httpBody != request.httpBody || changed.httpBodyStream !== request.httpBodyStream { body = RequestBody(of: changed) }
+        request = changed
+        addedTimeout = nil
+        fields = try HTTPFields(changed)
     }
 
     /// Makes the request for the transport.
@@ -67,6 +91,7 @@ struct RequestDraft: Sendable {
         if let call = observation.call { options.onTimings = call.onTimings }
         options.group = group
         options.control = observation.control
+        options.cancellation = observation.cancellation
         return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
     }
 }

@@ -14,8 +14,23 @@ struct RequestObservation: Sendable {
     var isResuming = false
     /// The request that may be wiped; nil in a session that tracks none.
     var flight: RequestFlight?
+    /// Whether a wipe cancels each wait of the request by itself, so that the whole request needs no task of its own.
+    var cancelsWaits = false
     /// The call, for those who watch it; nil if no one does.
     var call: ObservedCall?
     /// Notes how the request is sent, for a cache; nil without one.
     var probe: RequestProbe?
+
+    /// What cancels the transfers of the request; nil if its task does.
+    var cancellation: (any TransferCancellation)? { cancelsWaits ? flight : nil }
+
+    /// Waits for anything but a transfer, so that a wipe ends the wait.
+    ///
+    /// - Parameter work: What the request waits for.
+    /// - Returns: The work's value.
+    /// - Throws: `CancellationError` when the request was wiped; the work's errors.
+    func waiting<Value: Sendable>(for work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        guard cancelsWaits, let flight else { return try await work() }
+        return try await flight.run(work)
+    }
 }

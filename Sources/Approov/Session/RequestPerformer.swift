@@ -50,7 +50,7 @@ struct RequestPerformer: Sendable {
             var outcome: Result<SentRequest, any Error>
             do {
                 if lacksHeaders {
-                    step = try await begin(attempt, of: &first, by: deadline)
+                    step = try await begin(attempt, of: &first, by: deadline, observation)
                     lacksHeaders = false
                 }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
@@ -87,11 +87,13 @@ struct RequestPerformer: Sendable {
                 if let ticket {
                     try await ticket.interrupt {
                         try await stations.response.isRetried(
-                            first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
+                            first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline,
+                            observation)
                     }
                 } else {
                     try await stations.response.isRetried(
-                        first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline)
+                        first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline,
+                        observation)
                 }
             guard isRetried else { return try outcome.get() }
             ticket?.end()
@@ -112,10 +114,13 @@ struct RequestPerformer: Sendable {
     ///   - attempt: The number of the attempt, starting with 1.
     ///   - first: The caller's request; on return from the first attempt, with the headers of the call.
     ///   - deadline: The end of the time for the request.
+    ///   - observation: The observers of the transfer.
     /// - Returns: The step with which the attempt begins.
     /// - Throws: Errors of the gate; `FinalError` when the app names a header that it must not set, or one that is malformed.
-    private func begin(_ attempt: Int, of first: inout RedirectStep, by deadline: RequestDeadline) async throws -> RedirectStep {
-        try await stations.gate.wait(by: deadline)
+    private func begin(
+        _ attempt: Int, of first: inout RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation
+    ) async throws -> RedirectStep {
+        try await stations.gate.wait(by: deadline, observation)
         do {
             if attempt == 1 { try stations.perRequestHeaders.beginCall(&first.request) }
             var step = first

@@ -30,6 +30,8 @@ final class RequestStations: Sendable {
     let transport: TransportStation  // 8
     let response: ResponseStation  // 9
     let validation: ValidationStation  // within 9
+    /// Whether a request waits only where a wipe can end the wait without the cancellation of its task.
+    let cancelsWaits: Bool
     private let recheck: ConfigurationRecheck
 
     init(
@@ -56,6 +58,7 @@ final class RequestStations: Sendable {
         self.response = response
         self.validation = validation
         self.recheck = recheck
+        cancelsWaits = Self.cancelsWaits(transport, interceptors, substitution, policy, signing)
     }
 
     /// Makes the same stations with further interceptors and validators after the others.
@@ -77,6 +80,14 @@ final class RequestStations: Sendable {
         response = other.response.adding(further)
         validation = ValidationStation(other.validation.validators + validators)
         recheck = other.recheck
+        cancelsWaits = Self.cancelsWaits(transport, interceptors, substitution, policy, signing)
+    }
+
+    private static func cancelsWaits(
+        _ transport: TransportStation, _ interceptors: InterceptorStation, _ substitution: SubstitutionStation, _ policy: PolicyStation,
+        _ signing: SigningStation
+    ) -> Bool {
+        transport.transport is any CancellableTransport && interceptors.isImmediate && substitution.isOff && policy.isOff && signing.isOff
     }
 
     /// Takes one step of a request through the stations, up to its response.
@@ -92,7 +103,7 @@ final class RequestStations: Sendable {
     ) async throws -> SentRequest {
         // 0 gate: waits while the session is paused. It runs first, so that nothing ages while it waits.
         guard let gate = gate.gate else { return try await passOn(step, by: deadline, observation, nil) }
-        return try await self.gate.pass(gate, by: deadline, isStreamed: observation.isStreamed) { ticket in
+        return try await self.gate.pass(gate, by: deadline, observation) { ticket in
             try await passOn(step, by: deadline, observation, ticket)
         }
     }
@@ -103,14 +114,20 @@ final class RequestStations: Sendable {
     ) async throws -> SentRequest {
         try life.checkGoOn()
         // A suspended task sends nothing more, for example after a redirect.
-        if let control = observation.control, control.isSuspended { try await deadline.limit { try await control.waitUntilResumed() } }
+        if let control = observation.control, control.isSuspended {
+            try await observation.waiting { try await deadline.limit { try await control.waitUntilResumed() } }
+        }
 
         // 1 allow-list, and 2 defaults
         var (hop, prepared) = try begin(step, observation.flight)
 
         // 3 interceptors
         if !interceptors.isEmpty {
-            try await interceptors.adapt(&prepared, by: deadline, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+            if interceptors.isImmediate {
+                try interceptors.add(to: &prepared, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+            } else {
+                try await interceptors.adapt(&prepared, by: deadline, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+            }
         }
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
@@ -122,7 +139,9 @@ final class RequestStations: Sendable {
         var liveKey = LiveKey()
         for _ in 0..<Self.maximumAttempts {
             // 7 way, its first half: keys may have to be fetched. That comes here, so that what stations 4 to 6 add does not age meanwhile.
-            if let keys = way.liveKeys(under: hop) { try await liveKey.fetch(from: keys, by: deadline) }
+            if let keys = way.liveKeys(under: hop) {
+                liveKey = try await observation.waiting { [liveKey] in try await liveKey.fetched(from: keys, by: deadline) }
+            }
 
             // Each attempt adds to a copy, so that it begins with the request as station 3 left it.
             var draft = prepared
@@ -131,7 +150,11 @@ final class RequestStations: Sendable {
 
             // 4 token: bound to the request in its present form.
             if try !token.authorizeFromCache(&draft, of: step, under: hop) {
-                try await token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+                draft = try await observation.waiting { [draft, hop] in
+                    var draft = draft
+                    try await self.token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+                    return draft
+                }
             }
             if let probe = observation.probe { probe.noteAuthorized(draft) }
 
@@ -174,7 +197,9 @@ final class RequestStations: Sendable {
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received =
                     if let route {
-                        try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                        try await observation.waiting { [transport] in
+                            try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+                        }
                     } else {
                         try await transport.transport.send(request)
                     }
@@ -182,7 +207,7 @@ final class RequestStations: Sendable {
 
                 // 9 response: RequestPerformer follows redirects, has station 4 renew a rejected token, and asks validators and retriers.
                 return SentRequest(
-                    response: received, asked: step.request, adapted: prepared.request, request: draft.request,
+                    response: received, asked: step.request, prepared: prepared, request: draft.request,
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
                     canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
@@ -191,7 +216,7 @@ final class RequestStations: Sendable {
             } catch  where hop.rule != nil && !isRechecked && ConfigurationRecheck.mayHelp(after: error) {
                 // The server's keys may have changed, and a newer signed configuration may already contain them.
                 isRechecked = true
-                try await recheck.run(by: deadline)
+                try await observation.waiting { [recheck] in try await recheck.run(by: deadline) }
                 let newest = try policies.resolve(step.url.host)
                 guard ConfigurationRecheck.allowsAnotherAttempt(of: draft, after: error, under: newest, insteadOf: hop) else {
                     throw ConfigurationRecheck.explained(error, isOwnRoute: false)
@@ -202,7 +227,9 @@ final class RequestStations: Sendable {
                 guard let keys = way.liveKeys(under: hop) else {
                     throw ConfigurationRecheck.explained(RelayExchange.Refusal.key, isOwnRoute: hop.rule == nil)
                 }
-                try await liveKey.renew(from: keys, for: draft, by: deadline)
+                liveKey = try await observation.waiting { [liveKey, draft] in
+                    try await liveKey.renewed(from: keys, for: draft, by: deadline)
+                }
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")

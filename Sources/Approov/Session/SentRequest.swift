@@ -11,8 +11,9 @@ final class SentRequest: Sendable {
     let response: TransportResponse
     /// The request of the caller or of a redirect.
     let asked: URLRequest
-    /// The request as the interceptors left it.
-    let adapted: URLRequest
+    /// The request as the interceptors left it; made only when it is asked for, because few ask.
+    var adapted: URLRequest { prepared.current }
+    private let prepared: RequestDraft
     /// The request as it was sent, without the fields that stations 4 to 6 added.
     let request: URLRequest
     /// Whether a redirect must not lead to plain http.
@@ -31,12 +32,12 @@ final class SentRequest: Sendable {
     private let head: Mutex<HTTPURLResponse?>
 
     init(
-        response: TransportResponse, asked: URLRequest, adapted: URLRequest, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
+        response: TransportResponse, asked: URLRequest, prepared: RequestDraft, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
         token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket? = nil, head: HTTPURLResponse? = nil
     ) {
         self.response = response
         self.asked = asked
-        self.adapted = adapted
+        self.prepared = prepared
         self.request = request
         self.demandsTLS = demandsTLS
         self.isOblivious = isOblivious
@@ -68,7 +69,7 @@ final class SentRequest: Sendable {
 
     private func copy(_ response: TransportResponse, _ ticket: GateTicket?) -> SentRequest {
         SentRequest(
-            response: response, asked: asked, adapted: adapted, request: request, demandsTLS: demandsTLS, isOblivious: isOblivious,
+            response: response, asked: asked, prepared: prepared, request: request, demandsTLS: demandsTLS, isOblivious: isOblivious,
             token: token, canBeSentAgain: canBeSentAgain, substitutes: substitutes, ticket: ticket, head: head.withLock { $0 })
     }
 }

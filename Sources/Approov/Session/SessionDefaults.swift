@@ -49,8 +49,9 @@ struct SessionDefaults: Sendable {
         httpsProxy = try Self.proxy(proxies, "HTTPS") ?? socks
     }
 
-    /// The longest time without any progress for one request.
-    func idleTimeout(for request: URLRequest) -> Duration {
+    /// The longest time without any progress for one request; `added` is what an interceptor gave a request without its own.
+    func idleTimeout(for request: URLRequest, added: Duration? = nil) -> Duration {
+        if let added { return Self.duration(added / .seconds(1)) }
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         let seconds = request.timeoutInterval
         return seconds == 60 ? idleTimeout : Self.duration(seconds)

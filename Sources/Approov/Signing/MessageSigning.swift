@@ -23,7 +23,9 @@ public struct MessageSigning: Sendable, Hashable {
     ///
     /// A `SignatureCheckMiddleware` refuses an ID that is not the token's claim `mskid`.
     public var accountKeyID: String?
-    /// How long a signature is valid, in whole seconds from 1 to 3,600; 15 s by default.
+    /// The time from the signature's `created` to its `expires`, in whole seconds from 1 to 3,600; 15 s by default.
+    ///
+    /// A verifier may add an allowance for clocks: `SignatureCheckMiddleware` adds 30 s.
     public var lifetime: Duration = .seconds(15)
     /// The names of further header fields to cover, where a request has them; empty by default.
     ///

@@ -1,6 +1,6 @@
 /// Returns the lengths of a message's chunks, the final one last.
 ///
-/// Every intermediary can read them (draft-ietf-ohai-chunked-ohttp, section 3).
+/// Every intermediary can read them (draft-ietf-ohai-chunked-ohttp, sections 4 and 5).
 /// - Parameters:
 ///   - message: A whole message in chunks.
 ///   - prefix: The number of bytes before the chunks: header and encapsulated key, or the response nonce.

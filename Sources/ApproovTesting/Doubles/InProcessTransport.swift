@@ -12,7 +12,7 @@ import Synchronization
 ///     let transport = InProcessTransport(certificates: ["api.test": leaf]) { request in
 ///         .init(status: 200, url: request.url, body: ResponseBody(bytes: Array("hello".utf8)))
 ///     }
-public final class InProcessTransport: HTTPTransport {
+public final class InProcessTransport: HTTPTransport, CancellableTransport {
     private let certificates: [String: TestCertificate]
     private let handler: @Sendable (TransportRequest) async throws -> TransportResponse
     private let state = Mutex<(answered: [TransportRequest], refused: [TransportRequest])>(([], []))
@@ -52,8 +52,15 @@ public final class InProcessTransport: HTTPTransport {
             state.withLock { $0.refused.append(request) }
             throw error
         }
-        state.withLock { $0.answered.append(request) }
-        return try await handler(request)
+        var recorded = request
+        // What is recorded must not keep the request in flight.
+        recorded.options.cancellation = nil
+        state.withLock { [recorded] in $0.answered.append(recorded) }
+        guard let cancellation = request.options.cancellation else { return try await handler(request) }
+        let response = try await cancellation.runInTask { [handler] in try await handler(request) }
+        return TransportResponse(
+            status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
+            body: ResponseBody(source: CancelledBody(body: response.body, cancellation: cancellation)))
     }
 
     private func judge(_ request: TransportRequest) throws {
@@ -79,4 +86,24 @@ public final class InProcessTransport: HTTPTransport {
 
     /// The requests whose server was refused by the trust policy, in order.
     public var refusedRequests: [TransportRequest] { state.withLock(\.refused) }
+}
+
+/// A body whose reader stops waiting when the request is cancelled from outside of its task.
+private final class CancelledBody: ResponseBodySource {
+    private let body: ResponseBody
+    private let cancellation: any TransferCancellation
+
+    init(body: ResponseBody, cancellation: any TransferCancellation) {
+        self.body = body
+        self.cancellation = cancellation
+    }
+
+    var trailers: HTTPFields { body.trailerFields }
+
+    func next() async throws -> [UInt8]? {
+        try await cancellation.runInTask { [body] in
+            var parts = body.makeAsyncIterator()
+            return try await parts.next()
+        }
+    }
 }

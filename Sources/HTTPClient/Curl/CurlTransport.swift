@@ -47,7 +47,7 @@ public struct CurlTransportConfiguration: Sendable {
 ///
 /// The transport ends, with the requests on it, when ``shutdown()`` is called or its last reference is released. The body of a response
 /// holds a reference until it is released.
-public final class CurlTransport: HTTPTransport {
+public final class CurlTransport: HTTPTransport, CancellableTransport {
     fileprivate let mailbox: CurlMailbox
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
@@ -123,7 +123,7 @@ public final class CurlTransport: HTTPTransport {
                 return try await attempt(request, results)
             } catch let error as TransportError {
                 guard let needed = error.refusal?.lookups, !needed.isEmpty else { throw error }
-                results.merge(try await lookups.results(of: needed, for: request, until: deadline, over: self)) { $1 }
+                results.merge(try await found(needed, for: request, until: deadline)) { $1 }
                 if let deadline {
                     request.options.totalTimeout = deadline - .now
                     guard deadline > .now else {
@@ -141,17 +141,32 @@ public final class CurlTransport: HTTPTransport {
     /// The first round asks the first place that a certificate names; the second asks all others of those certificates that got no answer.
     private static let maximumLookupRounds = 2
 
+    private func found(
+        _ needed: [TrustLookup], for request: TransportRequest, until deadline: ContinuousClock.Instant?
+    ) async throws -> [TrustLookup: TrustLookupResult] {
+        guard let cancellation = request.options.cancellation else {
+            return try await lookups.results(of: needed, for: request, until: deadline, over: self)
+        }
+        return try await cancellation.runInTask { [self] in
+            try await lookups.results(of: needed, for: request, until: deadline, over: self)
+        }
+    }
+
     private func attempt(
         _ request: TransportRequest, _ lookupResults: [TrustLookup: TrustLookupResult], isLast: Bool = false
     ) async throws -> TransportResponse {
         try Task.checkCancellation()
         let transfer = try prepare(request, terms: terms(of: request, lookupResults, isLast: isLast))
+        let cancel: @Sendable () -> Void = { [mailbox] in
+            transfer.cancel()
+            mailbox.post(.cancel(transfer))
+        }
+        request.options.cancellation?.attach(cancel)
         let head: CurlExchange.RawHead = try await withTaskCancellationHandler {
             start(transfer)
             return try await answer(to: transfer)
         } onCancel: {
-            transfer.cancel()
-            mailbox.post(.cancel(transfer))
+            cancel()
         }
         let body = CurlBodySource(transfer: transfer, transport: self)
         // A head that sets cookies is not kept: they belong only in the jar of its request.

@@ -3,6 +3,7 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import TestTags
 import Testing
 
 @testable import Approov
@@ -33,5 +34,64 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(calls.value == 0)
         #expect(world.apiRequests.isEmpty)
+    }
+
+    @Test("A wipe ends a transfer on the wire, before the response's head and within its body", .tags(.sockets), arguments: [false, true])
+    func onTheWire(hasHead: Bool) async throws {
+        let (asked, closed) = (Gate(), Gate())
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            if hasHead { try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly half") }
+            asked.open()
+            await connection.waitForClose()
+            closed.open()
+        }
+        let session = try tracking()
+        let task = Task { try await session.data(for: URLRequest("http://127.0.0.1:\(server.port)/")).0 }
+        try await asked.wait()
+        await session.wipe()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await closed.wait()
+        #expect(await eventually { session.flights?.count == 0 })
+        await server.stop()
+    }
+
+    @Test("An answered request, whose transfer refers to it, is not kept", .tags(.sockets))
+    func released() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let session = try tracking()
+        #expect(try await session.data(for: URLRequest("http://127.0.0.1:\(server.port)/")).0 == Data("ok".utf8))
+        #expect(await eventually { session.flights?.count == 0 })
+        await server.stop()
+    }
+
+    @Test("A wipe ends a retry that waits for its time")
+    func waitingRetry() async throws {
+        let world = try World()
+        world.api.value = { request in TransportResponse(status: 503, url: request.url) }
+        var policy = RetryPolicy()
+        policy.firstDelay = .seconds(60)
+        let session = try world.configured { [policy] in
+            $0.tracksRequests = true
+            $0.interceptors = [policy]
+        }
+        #expect(session.performer.stations.cancelsWaits)
+        let task = Task { try await session.data(for: URLRequest("https://api.test/")).0 }
+        #expect(await eventually { !world.apiRequests.isEmpty })
+        await session.wipe()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(world.apiRequests.count == 1)
+    }
+
+    /// A session that calls any host direct, and whose requests can be wiped without a task of their own.
+    private func tracking() throws -> ApproovSession {
+        var configuration = ApproovSessionConfiguration()
+        configuration.tracksRequests = true
+        let session = try ApproovSession(service: nil, configuration: configuration)
+        #expect(session.performer.stations.cancelsWaits)
+        return session
     }
 }

@@ -32,7 +32,7 @@ struct DefaultsStation: Sendable {
     /// - Throws: ``ApproovError`` with code `badRequest` when the method is malformed.
     func finish(_ draft: inout RequestDraft) throws {
         draft.method = try draft.request.method
-        draft.idleTimeout = defaults.idleTimeout(for: draft.request)
+        draft.idleTimeout = defaults.idleTimeout(for: draft.request, added: draft.addedTimeout)
         // `URLSession` adds the same header.
         if !draft.fields.scan(for: .accept) { draft.fields.append(HTTPField(name: .accept, value: "*/*")) }
     }

@@ -8,11 +8,13 @@ struct GateStation: Sendable {
 
     /// Waits until a request may pass, before something is made for it that would age meanwhile; at once without a gate.
     ///
-    /// - Parameter deadline: The end of the time for the request.
+    /// - Parameters:
+    ///   - deadline: The end of the time for the request.
+    ///   - observation: The request, whose wipe ends the wait.
     /// - Throws: Errors of the gate.
-    func wait(by deadline: RequestDeadline) async throws {
-        guard let gate, !gate.isHolder else { return }
-        try await gate.enter(by: deadline)
+    func wait(by deadline: RequestDeadline, _ observation: RequestObservation) async throws {
+        guard let gate, !gate.isOpen, !gate.isHolder else { return }
+        try await observation.waiting { try await gate.enter(by: deadline) }
     }
 
     /// Lets a request pass, and tells the gate when it is under way.
@@ -20,21 +22,22 @@ struct GateStation: Sendable {
     /// - Parameters:
     ///   - gate: The gate.
     ///   - deadline: The end of the time for the request.
-    ///   - isStreamed: Whether the request ends with the head of its response.
+    ///   - observation: The request, whose wipe ends the wait.
     ///   - send: Takes the request through the other stations; with the ticket to use, nil if the gate does not count the request.
     /// - Returns: The request as sent, with its response.
     /// - Throws: Errors of the gate and of `send`.
     func pass(
-        _ gate: RequestGate, by deadline: RequestDeadline, isStreamed: Bool, _ send: (GateTicket?) async throws -> SentRequest
+        _ gate: RequestGate, by deadline: RequestDeadline, _ observation: RequestObservation,
+        _ send: (GateTicket?) async throws -> SentRequest
     ) async throws -> SentRequest {
         for _ in 0..<Self.maximumAttempts {
             // The barrier's own requests must not wait for the barrier, nor those that its work begins to wait for meanwhile.
-            if !gate.isHolder { try await gate.enter(by: deadline) }
+            try await wait(by: deadline, observation)
             if gate.isHolder { return try await send(nil) }
             let ticket = GateTicket(gate)
             do {
                 let sent = try await send(ticket)
-                guard isStreamed else { return sent.with(ticket) }
+                guard observation.isStreamed else { return sent.with(ticket) }
                 ticket.end()
                 return sent
             } catch is GateTicket.GateClosed {

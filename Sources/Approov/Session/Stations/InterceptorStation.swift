@@ -8,15 +8,18 @@ struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
     /// The gate, for interceptors that wait for what is under way; nil for a session without one.
     let gate: RequestGate?
-    /// Those that change a request in its place, at the places that they have among all.
-    private let inPlace: [(any InPlaceInterceptor)?]
+    /// Whether no interceptor waits, so that ``add(to:hasLeftOrigin:_:)`` does it all.
+    let isImmediate: Bool
+    /// Those that only add, at the places that they have among all.
+    private let adding: [(any AddingInterceptor)?]
     /// The names, in lower case, of the secret headers that each declares.
     private let secretHeaders: [Set<String>]
 
     init(interceptors: [any RequestInterceptor], gate: RequestGate?) {
         self.interceptors = interceptors
         self.gate = gate
-        inPlace = interceptors.map { $0 as? any InPlaceInterceptor }
+        isImmediate = interceptors.areImmediate
+        adding = interceptors.map { $0 as? any AddingInterceptor }
         secretHeaders = interceptors.map { Set($0.secretHeaders.map { $0.lowercased() }) }
     }
 
@@ -25,8 +28,8 @@ struct InterceptorStation: Sendable {
 
     /// Calls the interceptors, which see the caller's request with the session's defaults.
     ///
-    /// After a redirect to another origin, what an interceptor did to headers that it declares or reports as secret is undone: a server
-    /// chose the URL. What it does to others is the app's own choice for that URL.
+    /// After a redirect to another origin, what an interceptor did to headers that it declares as secret is undone: a server chose the URL.
+    /// What it does to others is the app's own choice for that URL.
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with the changes of the interceptors.
@@ -38,47 +41,49 @@ struct InterceptorStation: Sendable {
     func adapt(
         _ draft: inout RequestDraft, by deadline: RequestDeadline, hasLeftOrigin: Bool, _ call: ObservedCall? = nil
     ) async throws {
-        let before = draft.request
-        var request = before
-        // The defaults were appended to the fields of the request itself.
-        let ownCount = request.allHTTPHeaderFields?.count ?? 0
-        if draft.fields.count > ownCount {
-            var headers = request.allHTTPHeaderFields ?? [:]
-            for field in draft.fields.dropFirst(ownCount) { headers[field.name.rawName] = field.value }
-            request.allHTTPHeaderFields = headers
-        }
-        var url = draft.url
+        /// What the last interceptors made of the request, which the draft does not have yet.
+        var changed: URLRequest?
         for (index, interceptor) in interceptors.enumerated() {
+            if let adding = adding[index] {
+                if let request = changed.take() { try draft.adopt(request) }
+                try add(from: adding, to: &draft, hasLeftOrigin, call)
+                continue
+            }
             if hasLeftOrigin, interceptor is any CredentialInterceptor {
                 draft.hasLostCredential = true
                 continue
             }
-            let headers = hasLeftOrigin ? request.allHTTPHeaderFields : nil
-            var secrets = hasLeftOrigin ? secretHeaders[index] : []
-            if let interceptor = inPlace[index] {
-                if hasLeftOrigin {
-                    interceptor.adapt(&request) { reported in
-                        call?.hide(reported)
-                        secrets.formUnion(reported.map { $0.lowercased() })
-                    }
-                } else if let call {
-                    interceptor.adapt(&request) { call.hide($0) }
-                } else {
-                    interceptor.adapt(&request, report: nil)
-                }
-            } else {
-                let last = request.url
-                request = try await passed(request, by: interceptor, deadline)
-                if request.url != last { url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
+            let before = changed ?? draft.current
+            var request = try await passed(before, by: interceptor, deadline)
+            if request.url != before.url { draft.url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
+            if hasLeftOrigin, request.restoreHeaders(secretHeaders[index], from: before.allHTTPHeaderFields ?? [:]) {
+                draft.hasLostCredential = true
             }
-            if hasLeftOrigin, request.restoreHeaders(secrets, from: headers ?? [:]) { draft.hasLostCredential = true }
+            changed = request
         }
-        draft.request = request
-        draft.url = url
-        draft.fields = try HTTPFields(request)
-        if request.httpBody != before.httpBody || request.httpBodyStream !== before.httpBodyStream {
-            draft.body = RequestBody(of: request)
+        if let changed { try draft.adopt(changed) }
+    }
+
+    /// Does the same as ``adapt(_:by:hasLeftOrigin:_:)`` at once, if no interceptor waits.
+    func add(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws {
+        for case let interceptor? in adding { try add(from: interceptor, to: &draft, hasLeftOrigin, call) }
+    }
+
+    private func add(
+        from interceptor: any AddingInterceptor, to draft: inout RequestDraft, _ hasLeftOrigin: Bool, _ call: ObservedCall?
+    ) throws {
+        guard let url = draft.request.url, let additions = interceptor.additions(for: url) else { return }
+        if let call { call.hide(Set(additions.headers.keys.filter(ApproovSession.mayBeSecret))) }
+        for (name, value) in additions.headers {
+            if let parsed = HTTPField.Name(name), draft.fields.scan(for: parsed) { continue }
+            if hasLeftOrigin, ApproovSession.mayBeSecret(name) {
+                draft.hasLostCredential = true
+            } else {
+                try draft.fields.append(name, value)
+            }
         }
+        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
+        if draft.addedTimeout == nil, draft.request.timeoutInterval == 60 { draft.addedTimeout = additions.timeout }
     }
 
     /// Has an interceptor adapt a request, in a barrier if it asks for one.

@@ -18,6 +18,7 @@ struct PolicyStation: Sendable {
         guard let hooks else { return }
         if case .notAttested = draft.token { return }
         var request = draft.request
+        if let timeout = draft.addedTimeout.take() { request.timeoutInterval = timeout / .seconds(1) }
         if try await hooks.didPrepare(&request, &draft.fields, &draft.url, draft.substitutes) { draft.body = RequestBody(of: request) }
         // The draft's request stays without what stations 4 to 6 add.
         request.allHTTPHeaderFields = draft.request.allHTTPHeaderFields

@@ -24,6 +24,8 @@ final class ResponseStation: Sendable {
     let maximumRedirects: Int
     let time: any TimeSource
     let heads: ResponseHeads
+    /// Whether no interceptor waits.
+    private let isImmediate: Bool
 
     init(
         cookies: SessionCookies?, interceptors: [any RequestInterceptor], names: TokenHeaderNames?, substitutedHeaders: Set<String>,
@@ -36,6 +38,7 @@ final class ResponseStation: Sendable {
         self.maximumRedirects = maximumRedirects
         self.time = time
         self.heads = heads
+        isImmediate = interceptors.areImmediate
     }
 
     /// Returns the same station with further interceptors after the others.
@@ -99,11 +102,12 @@ final class ResponseStation: Sendable {
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
     ///   - deadline: The end of the time for the request.
+    ///   - observation: The request, whose wipe ends the wait.
     /// - Returns: Whether to send it again.
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
     func isRetried(
         _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, hasLeftOrigin: Bool, retries: inout [Int],
-        by deadline: RequestDeadline
+        by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> Bool {
         let seen: RequestOutcome
         switch outcome {
@@ -113,7 +117,8 @@ final class ResponseStation: Sendable {
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
         }
-        let adapted = try? outcome.get().adapted
+        // Interceptors that only add do not look at what they added.
+        let adapted = isImmediate ? nil : try? outcome.get().adapted
         for (index, interceptor) in interceptors.enumerated() {
             let exchange = RequestExchange(
                 request: first.request, sent: adapted, outcome: seen, attempt: attempt, ownRetries: retries.count { $0 == index },
@@ -125,7 +130,7 @@ final class ResponseStation: Sendable {
                 return true
             case .retryAfter(let delay):
                 retries.append(index)
-                try await deadline.sleep(for: min(max(delay, .zero), Self.longestRetryDelay))
+                try await observation.waiting { try await deadline.sleep(for: min(max(delay, .zero), Self.longestRetryDelay)) }
                 return true
             }
         }
