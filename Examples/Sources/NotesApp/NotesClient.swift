@@ -18,7 +18,6 @@ struct NotesClient: Sendable {
     }
 
     private let account: Account?
-    private let hosts: [HostPattern]
     private let client: APIClient
 
     /// Makes a client that calls the API.
@@ -29,12 +28,10 @@ struct NotesClient: Sendable {
     ///   - folder: Where to record the API's answers, without secrets; nil records nothing.
     /// - Throws: `ApproovError`, `APIError` or `TransportError` when the settings cannot be used.
     init(account: Account, service: ApproovService, api: URL, recordingInto folder: URL? = nil) throws {
-        hosts = try [HostPattern(api.host() ?? "")]
+        let hosts = try [HostPattern(api.host() ?? "")]
         var configuration = ApproovSessionConfiguration()
         configuration.bindHeader = "Authorization"
         configuration.interceptors = [try OAuth2Interceptor(account.credentials, hosts: hosts)]
-        // So that a log-out also ends the requests in flight.
-        configuration.tracksRequests = true
         if let folder { configuration.transport = try RecordingTransport(wrapping: CurlTransport(), into: folder) }
         self.account = account
         client = try APIClient(base: api, session: ApproovSession(service: service, configuration: configuration))
@@ -46,7 +43,6 @@ struct NotesClient: Sendable {
     ///   - api: The URL that was called.
     /// - Throws: `TransportError` when the folder holds no recording that can be used.
     init(replaying folder: URL, api: URL) throws {
-        hosts = []
         account = nil
         var configuration = ApproovSessionConfiguration()
         configuration.transport = try ReplayTransport(from: folder)
@@ -64,8 +60,8 @@ struct NotesClient: Sendable {
     /// Logs the user out, so that nothing of theirs is left for the next one: no token here or at the server, and no request in flight.
     func logOut() async throws {
         guard let account else { throw NoAccount() }
+        // The session's interceptor then ends the requests in flight, and leaves no cookie.
         try await account.credentials.logOut()
-        await client.session.wipe(.hosts(hosts))
     }
 
     // MARK: Notes

@@ -1,4 +1,4 @@
-import ApproovServer
+import ApproovTokenCheck
 import ApproovTokens
 import Attestation
 import Hummingbird
