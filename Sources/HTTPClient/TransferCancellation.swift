@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// Cancels one request from outside of its task.
 ///
 /// A request that is cancelled this way needs no task of its own, which would cost more than most of the session's work on it.
@@ -13,6 +15,35 @@ package protocol TransferCancellation: AnyObject, Sendable {
     /// - Returns: The work's value.
     /// - Throws: `CancellationError` when the request was cancelled; the work's errors.
     nonisolated(nonsending) func runInTask<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value
+}
+
+extension TransportResponse {
+    /// Returns the response of a transport that does not obey ``TransferOptions/cancellation``, with a body that does.
+    package func cancelled(by cancellation: any TransferCancellation) -> TransportResponse {
+        TransportResponse(
+            status: status, headerFields: headerFields, version: version, url: url,
+            body: ResponseBody(source: CancelledBody(body: body, cancellation: cancellation)))
+    }
+}
+
+/// A body whose reader stops waiting when the request is cancelled from outside of its task.
+private final class CancelledBody: ResponseBodySource {
+    private let body: ResponseBody
+    private let cancellation: any TransferCancellation
+
+    init(body: ResponseBody, cancellation: any TransferCancellation) {
+        self.body = body
+        self.cancellation = cancellation
+    }
+
+    var trailers: HTTPFields { body.trailerFields }
+
+    func next() async throws -> [UInt8]? {
+        try await cancellation.runInTask { [body] in
+            var parts = body.makeAsyncIterator()
+            return try await parts.next()
+        }
+    }
 }
 
 /// A transport that obeys ``TransferOptions/cancellation``: the request, and the reading of its response's body, then end with a

@@ -105,13 +105,15 @@ import Synchronization
         try Task.checkCancellation()
         // Begins on the caller's thread, which saves a change of threads.
         let task = Task.immediate { try await work() }
+        // The work may be part of other work for the request, which must be cancelled next.
+        let outer = state.withLock { $0.cancelWork }
         attach { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.result
         } onCancel: {
             task.cancel()
         }
-        state.withLock { $0.cancelWork = nil }
+        if let outer { attach(outer) } else { detach() }
         guard !isWiped else {
             if case .success(let value) = result { discard(value) }
             throw CancellationError()

@@ -4,7 +4,8 @@ public import FoundationNetworking
 public struct RequestExchange: Sendable {
     /// The request as the caller made it.
     public let request: URLRequest
-    /// The request as the interceptors left it for the attempt, or for its last redirect; nil if no response arrived.
+    /// The request as the interceptors left it for the attempt, or for its last redirect, with the session's own header fields; nil if no
+    /// response arrived.
     public let sent: URLRequest?
     /// The response or the failure.
     public let outcome: RequestOutcome

@@ -113,7 +113,7 @@ final class TokenAuthorizer: Sendable {
         guard rule.settings.attested else { return .notAttested }
         if let isExcluded, let url = request.url, isExcluded(url) { return .notAttested }
         if !excludedURLs.isEmpty, excludedURLs.contains(where: { $0.matches(url) }) { return .notAttested }
-        if let hooks, try await !hooks.shouldAttest(hooks.request(request, with: fields)) { return .notAttested }
+        if let hooks, try await !hooks.shouldAttest(names.request(request, with: fields)) { return .notAttested }
         let binding: String? =
             if let computedBinding {
                 try await binding(of: fields, request, computedBy: computedBinding)
@@ -213,7 +213,7 @@ final class TokenAuthorizer: Sendable {
                 .bindingAmbiguous,
                 "the request has two lines of \(names.binding[index]), and the token can be bound to one: remove one of them")
         case .missing(let index, let isEmpty):
-            guard unboundRequests.allow(request.carrying(fields)) else {
+            guard unboundRequests.allow(names.request(request, with: fields)) else {
                 let message = Self.bindingMissing(names.binding[index], isEmpty: isEmpty, hasLostBinding: hasLostBinding)
                 throw ApproovError(.bindingMissing, message)
             }
@@ -227,14 +227,14 @@ final class TokenAuthorizer: Sendable {
     ) async throws -> String? {
         let value: String?
         do {
-            value = try await compute(request.carrying(HTTPFields(fields.filter { !names.isOwn($0) })))
+            value = try await compute(names.request(request, with: fields))
         } catch let error where error is CancellationError || error is ApproovError {
             throw error
         } catch {
             throw ApproovError(.interceptorError, "the closure that computes the binding threw", cause: error)
         }
         if let value, !Binding.isEmpty(value) { return value }
-        guard unboundRequests.allow(request.carrying(fields)) else {
+        guard unboundRequests.allow(names.request(request, with: fields)) else {
             throw ApproovError(
                 .bindingMissing,
                 "the closure returned no data to bind the request's token to: return some, or exempt the request with unboundRequests")

@@ -43,6 +43,11 @@ struct TokenHeaderNames: Sendable {
     /// Whether the SDK alone sets the header with this name: it carries the token, the trace ID or the status.
     func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) || matches(name, status) }
 
+    /// The request as the app's code sees it before it has a token: with these header fields, but not with those that the SDK alone sets.
+    func request(_ request: URLRequest, with fields: HTTPFields) -> URLRequest {
+        request.carrying(HTTPFields(fields.filter { !isOwn($0) }))
+    }
+
     /// Whether tokens are bound to the header with this name.
     func isBinding(_ name: String) -> Bool { binding.contains { matches(name, $0) } }
 

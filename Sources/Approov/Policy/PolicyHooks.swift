@@ -35,11 +35,6 @@ final class PolicyHooks: Sendable {
         try await calling { try await policy.decide(result, forSecureString: key, in: request) }
     }
 
-    /// The header fields without those that carry the token, as the policy sees them before there is one.
-    func request(_ request: URLRequest, with fields: HTTPFields) -> URLRequest {
-        request.carrying(HTTPFields(fields.filter { !names.isOwn($0) }))
-    }
-
     /// Shows a prepared request to the policy, which may change it.
     ///
     /// - Parameters:

@@ -42,13 +42,23 @@ struct RequestDraft: Sendable {
         self.fields = fields
     }
 
+    /// ``request`` with the timeout that an interceptor added.
+    var timedRequest: URLRequest {
+        guard let addedTimeout else { return request }
+        var timed = request
+        timed.timeoutInterval = addedTimeout / .seconds(1)
+        return timed
+    }
+
     /// The request with all that the session and the interceptors added.
     var current: URLRequest {
         // What was added comes after the fields of the request itself.
-        guard addedTimeout != nil || fields.count > request.allHTTPHeaderFields?.count ?? 0 else { return request }
-        var current = request.carrying(fields)
-        if let addedTimeout { current.timeoutInterval = addedTimeout / .seconds(1) }
-        return current
+        fields.count > request.allHTTPHeaderFields?.count ?? 0 ? timedRequest.carrying(fields) : timedRequest
+    }
+
+    /// Notes the timeout of a request that the app's code got with the added one.
+    mutating func noteTimeout(of changed: URLRequest) {
+        if let addedTimeout, changed.timeoutInterval != addedTimeout / .seconds(1) { self.addedTimeout = nil }
     }
 
     /// Takes a request in place of ``current``.
@@ -58,7 +68,7 @@ struct RequestDraft: Sendable {
     mutating func adopt(_ changed: URLRequest) throws {
         if changed.httpBody != request.httpBody || changed.httpBodyStream !== request.httpBodyStream { body = RequestBody(of: changed) }
         request = changed
-        addedTimeout = nil
+        noteTimeout(of: changed)
         fields = try HTTPFields(changed)
     }
 

@@ -197,9 +197,7 @@ final class RequestStations: Sendable {
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received =
                     if let route {
-                        try await observation.waiting { [transport] in
-                            try await transport.send(request, over: route, isStreamed: observation.isStreamed)
-                        }
+                        try await send(request, over: route, observation)
                     } else {
                         try await transport.transport.send(request)
                     }
@@ -233,6 +231,22 @@ final class RequestStations: Sendable {
             }
         }
         throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+    }
+
+    /// Sends a request over a relay.
+    ///
+    /// That takes several transfers and waits: one task has them all, and each read of the body has its own.
+    private func send(
+        _ request: TransportRequest, over route: KeyedRoute, _ observation: RequestObservation
+    ) async throws -> TransportResponse {
+        guard let cancellation = observation.cancellation else {
+            return try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+        }
+        var request = request
+        request.options.cancellation = nil
+        return try await cancellation.runInTask { [transport, request] in
+            try await transport.send(request, over: route, isStreamed: observation.isStreamed)
+        }.cancelled(by: cancellation)
     }
 
     /// Takes one step of a request through stations 1 and 2.

@@ -53,14 +53,11 @@ public final class InProcessTransport: HTTPTransport, CancellableTransport {
             throw error
         }
         var recorded = request
-        // What is recorded must not keep the request in flight.
+        // Neither what is recorded nor what the handler keeps may keep the request in flight.
         recorded.options.cancellation = nil
         state.withLock { [recorded] in $0.answered.append(recorded) }
-        guard let cancellation = request.options.cancellation else { return try await handler(request) }
-        let response = try await cancellation.runInTask { [handler] in try await handler(request) }
-        return TransportResponse(
-            status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
-            body: ResponseBody(source: CancelledBody(body: response.body, cancellation: cancellation)))
+        guard let cancellation = request.options.cancellation else { return try await handler(recorded) }
+        return try await cancellation.runInTask { [handler, recorded] in try await handler(recorded) }.cancelled(by: cancellation)
     }
 
     private func judge(_ request: TransportRequest) throws {
@@ -86,24 +83,4 @@ public final class InProcessTransport: HTTPTransport, CancellableTransport {
 
     /// The requests whose server was refused by the trust policy, in order.
     public var refusedRequests: [TransportRequest] { state.withLock(\.refused) }
-}
-
-/// A body whose reader stops waiting when the request is cancelled from outside of its task.
-private final class CancelledBody: ResponseBodySource {
-    private let body: ResponseBody
-    private let cancellation: any TransferCancellation
-
-    init(body: ResponseBody, cancellation: any TransferCancellation) {
-        self.body = body
-        self.cancellation = cancellation
-    }
-
-    var trailers: HTTPFields { body.trailerFields }
-
-    func next() async throws -> [UInt8]? {
-        try await cancellation.runInTask { [body] in
-            var parts = body.makeAsyncIterator()
-            return try await parts.next()
-        }
-    }
 }

@@ -224,18 +224,15 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
                 TransportError(.tooManyRequests, "\(load.limit) requests are already in progress; send fewer at once, or raise the limit"))
         }
         transfer.permit = consume permit
+        // Before the driver starts the transfer, and looks whether it is suspended: it then hears of each later change.
+        transfer.options.control?.attach(transfer) { [mailbox, weak transfer] isSuspended in
+            guard let transfer else { return }
+            mailbox.post(isSuspended ? .suspend(transfer) : .goOn(transfer))
+        }
         let accepted = mailbox.post(.start(transfer))
         guard accepted else {
             transfer.permit = nil
             return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
-        }
-        if let control = transfer.options.control {
-            control.attach(transfer) { [mailbox, weak transfer] isSuspended in
-                guard let transfer else { return }
-                mailbox.post(isSuspended ? .suspend(transfer) : .goOn(transfer))
-            }
-            // The transfer may have ended meanwhile, and then it stays out.
-            if transfer.exchange.isOver { control.detach(transfer) }
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
     }

@@ -1,4 +1,5 @@
 import ApproovTesting
+import Attestation
 import CertificatePinning
 import Foundation
 import FoundationNetworking
@@ -84,6 +85,45 @@ import Testing
         await session.wipe()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("A wipe ends a request over a relay while the body of its response is on the way")
+    func overRelay() async throws {
+        var host = HostSettings.pinned
+        host.oblivious = true
+        let world = try World(hosts: ["api.test": host], chunked: true)
+        let (paused, gate) = (Gate(), Gate())
+        world.gateway.script.change { script in
+            script.pause = {
+                paused.open()
+                try? await gate.wait()
+            }
+        }
+        let session = try world.configured { $0.tracksRequests = true }
+        #expect(session.performer.stations.cancelsWaits)
+        let task = Task { try await session.data(for: URLRequest("https://api.test/")).0 }
+        try await paused.wait()
+        await session.wipe()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        gate.open()
+        #expect(await eventually { session.flights?.count == 0 })
+    }
+
+    @Test("A wipe ends work after other work within it has ended")
+    func nested() async throws {
+        let session = try tracking()
+        let flight = try #require(session.flights).begin(URLRequest("https://api.test/"))
+        let (inside, gate) = (Gate(), Gate())
+        let task = Task {
+            try await flight.run {
+                try await flight.run {}
+                inside.open()
+                try await gate.wait()
+            }
+        }
+        try await inside.wait()
+        await session.wipe()
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     /// A session that calls any host direct, and whose requests can be wiped without a task of their own.

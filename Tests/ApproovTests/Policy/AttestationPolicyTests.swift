@@ -43,7 +43,8 @@ import Testing
         configuration.policy = policy
         change(&configuration)
         return try ApproovSession(
-            service: world.service, trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent),
+            wrapping: URLSession(configuration: .ephemeral), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent),
             configuration: configuration)
     }
 

@@ -17,9 +17,9 @@ struct PolicyStation: Sendable {
     func didPrepare(_ draft: inout RequestDraft) async throws {
         guard let hooks else { return }
         if case .notAttested = draft.token { return }
-        var request = draft.request
-        if let timeout = draft.addedTimeout.take() { request.timeoutInterval = timeout / .seconds(1) }
+        var request = draft.timedRequest
         if try await hooks.didPrepare(&request, &draft.fields, &draft.url, draft.substitutes) { draft.body = RequestBody(of: request) }
+        draft.noteTimeout(of: request)
         // The draft's request stays without what stations 4 to 6 add.
         request.allHTTPHeaderFields = draft.request.allHTTPHeaderFields
         draft.request = request

@@ -95,7 +95,8 @@ struct SubstitutionStation: Sendable {
             let result = try source.find(key)
             let decision =
                 if let hooks {
-                    try await hooks.decide(result.result, forSecureString: key, in: hooks.request(draft.request, with: draft.fields))
+                    try await hooks.decide(
+                        result.result, forSecureString: key, in: hooks.names.request(draft.timedRequest, with: draft.fields))
                 } else {
                     try await StandardPolicy().decide(result.result, forSecureString: key, in: nil)
                 }

@@ -33,7 +33,7 @@ struct TokenStation: Sendable {
         if let rule = hop.rule, let authorizer {
             let idleTimeout = draft.idleTimeout
             draft.token = try await authorizer.authorize(
-                &draft.fields, of: draft.request, to: draft.url, rule: rule,
+                &draft.fields, of: draft.timedRequest, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
                 hasLostBinding: hasLostBinding(draft, step), flight: flight, life: deadline.life)
@@ -41,16 +41,22 @@ struct TokenStation: Sendable {
         if hop.rule?.settings.attested != true { service?.keepConfigurationFresh() }
     }
 
-    /// Sets a token from the cache if that needs no wait; does the same as ``authorize(_:of:under:by:_:)`` then.
+    /// Sets a token from the cache, or none, if that needs no wait; does the same as ``authorize(_:of:under:by:_:)`` then.
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with its token.
     ///   - step: The request as stations 2 and 3 got it.
     ///   - hop: The rules for its host.
-    /// - Returns: Whether the token is set; if not, the draft is unchanged.
+    /// - Returns: Whether that is done; if not, the draft is unchanged.
     /// - Throws: ``ApproovError`` when the request has no binding.
     func authorizeFromCache(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop) throws -> Bool {
-        guard let rule = hop.rule, rule.settings.attested, let authorizer,
+        guard let rule = hop.rule, rule.settings.attested else {
+            // There is no token to wait for.
+            service?.keepConfigurationFresh()
+            return true
+        }
+        guard let authorizer else { return true }
+        guard
             let outcome = try authorizer.authorizeFromCache(
                 &draft.fields, of: draft.request, to: draft.url, rule: rule, hasLostBinding: hasLostBinding(draft, step))
         else { return false }

@@ -48,4 +48,51 @@ import Testing
         #expect(world.apiRequests.last?.url.text == "https://api.test/y")
         #expect(try last() == ["chosen by the app", "Bearer chosen", nil, "open", "user=cat"])
     }
+
+    /// Adds the same to every request.
+    private struct Adding: AddingInterceptor {
+        let added: RequestAdditions
+        func additions(for url: URL) -> RequestAdditions? { added }
+    }
+
+    private struct Unchanging: AttestationPolicy {}
+
+    private struct Passing: RequestInterceptor {}
+
+    @Test(
+        "What an interceptor adds goes to the fields, in their order and once, whatever interceptors that wait come before and after",
+        arguments: [0, 1, 2])
+    func additions(passing: Int) async throws {
+        let world = try World()
+        let session = try world.configured { settings in
+            let first = Adding(added: RequestAdditions(headers: ["X-One": "1", "X-Own": "of the rule"], timeout: .seconds(60)))
+            let second = Adding(added: RequestAdditions(headers: ["x-one": "2", "X-Two": "2"], timeout: .seconds(5)))
+            settings.interceptors = [first]
+            if passing > 0 { settings.interceptors.insert(Passing(), at: 0) }
+            if passing > 1 { settings.interceptors.append(Passing()) }
+            settings.interceptors.append(second)
+            if passing > 1 { settings.policy = Unchanging() }
+        }
+        #expect(session.performer.stations.interceptors.isImmediate == (passing == 0))
+        _ = try await session.data(for: URLRequest("https://api.test/", ["X-Own": "of the request"]))
+        let sent = try #require(world.apiRequests.last)
+        for (name, value) in ["X-One": "1", "X-Own": "of the request", "X-Two": "2"] {
+            #expect(sent.headerFields[values: try #require(HTTPField.Name(name))] == [value])
+        }
+        // 60 s in a request would mean that it has no timeout.
+        #expect(sent.options.idleTimeout == .seconds(60))
+        // A request with its own timeout keeps it.
+        var hasty = URLRequest("https://api.test/")
+        hasty.timeoutInterval = 3
+        _ = try await session.data(for: hasty)
+        #expect(world.apiRequests.last?.options.idleTimeout == .seconds(3))
+    }
+
+    @Test("An interceptor that adds a malformed header fails the request, and nothing is sent")
+    func malformedAddition() async throws {
+        let world = try World()
+        let session = try world.configured { $0.interceptors = [Adding(added: RequestAdditions(headers: ["no name": "1"]))] }
+        await #expect(throws: ApproovError(.badRequest, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(world.apiRequests.isEmpty)
+    }
 }
