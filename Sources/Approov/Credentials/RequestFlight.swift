@@ -103,11 +103,13 @@ import Synchronization
         try check()
         // The work begins before the cancellation handler is there.
         try Task.checkCancellation()
+        // The work may be part of other work for the request, which a wipe must cancel afterwards.
+        let outer = state.withLock { $0.cancelWork }
+        let handle = CancelHandle()
+        attach { handle.cancel() }
         // Begins on the caller's thread, which saves a change of threads.
         let task = Task.immediate { try await work() }
-        // The work may be part of other work for the request, which must be cancelled next.
-        let outer = state.withLock { $0.cancelWork }
-        attach { task.cancel() }
+        handle.set { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.result
         } onCancel: {
@@ -119,5 +121,26 @@ import Synchronization
             throw CancellationError()
         }
         return try result.get()
+    }
+}
+
+/// Cancels a task that may not be there yet.
+private final class CancelHandle: Sendable {
+    private let state = Mutex<(cancel: (@Sendable () -> Void)?, isCancelled: Bool)>((nil, false))
+
+    func set(_ cancel: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            state.cancel = cancel
+            return state.isCancelled
+        }
+        if isCancelled { cancel() }
+    }
+
+    func cancel() {
+        let cancel = state.withLock { state in
+            state.isCancelled = true
+            return state.cancel
+        }
+        cancel?()
     }
 }

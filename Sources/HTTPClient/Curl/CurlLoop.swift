@@ -163,7 +163,7 @@ final class CurlLoop {
             transfer.activeIndex = active.count
             active.append(transfer)
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
-            // Here, because libcurl may send before the driver takes its next messages.
+            // Here, because libcurl may send content before the driver takes its next messages.
             if transfer.options.control?.isSuspended == true { suspend(transfer) }
         } catch {
             transfer.permit = nil

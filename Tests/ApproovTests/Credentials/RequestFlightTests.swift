@@ -109,18 +109,20 @@ import Testing
         #expect(await eventually { session.flights?.count == 0 })
     }
 
-    @Test("A wipe ends work after other work within it has ended")
+    @Test("A wipe ends work after other work within it has waited and ended")
     func nested() async throws {
         let session = try tracking()
         let flight = try #require(session.flights).begin(URLRequest("https://api.test/"))
-        let (inside, gate) = (Gate(), Gate())
+        let (step, inside, gate) = (Gate(), Gate(), Gate())
         let task = Task {
             try await flight.run {
-                try await flight.run {}
+                try await flight.run { try await step.wait() }
                 inside.open()
                 try await gate.wait()
             }
         }
+        #expect(await eventually { step.waiterCount == 1 })
+        step.open()
         try await inside.wait()
         await session.wipe()
         await #expect(throws: CancellationError.self) { try await task.value }
