@@ -386,8 +386,10 @@ import Testing
         }
     }
 
-    @Test("A POST that the server read is a lost connection, not a refused server, when the next connection is refused")
-    func refusedAfterSending() async throws {
+    /// Has a server answer one request and read the next one without a response, so that libcurl connects again, which is refused.
+    private func withSecondConnectionRefused(
+        _ body: (RawServer, TransportRequest, CurlTransport) async throws -> Void
+    ) async throws {
         try await withScript { connection in
             _ = try await connection.receiveHead()
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -398,6 +400,13 @@ import Testing
                 rules: try HostMap([(try HostPattern("localhost"), TrustRule(evaluators: [TrustingOnce()]))]),
                 defaultAnchors: request.policy.defaultAnchors)
             _ = try await transport.send(request).body.collect(upTo: 10)
+            try await body(server, request, transport)
+        }
+    }
+
+    @Test("A POST that the server read is a lost connection, not a refused server, when the next connection is refused")
+    func refusedAfterSending() async throws {
+        try await withSecondConnectionRefused { server, request, transport in
             var post = request
             post.method = .post
             post.body = .bytes(Array("pay=100".utf8))
@@ -412,16 +421,7 @@ import Testing
 
     @Test("If a GET was sent before the next connection is refused, the error does not say that nothing was sent")
     func refusedAfterSendingSafely() async throws {
-        try await withScript { connection in
-            _ = try await connection.receiveHead()
-            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            _ = try await connection.receiveHead()
-        } body: { server, request, transport in
-            var request = request
-            request.policy = TrustPolicy(
-                rules: try HostMap([(try HostPattern("localhost"), TrustRule(evaluators: [TrustingOnce()]))]),
-                defaultAnchors: request.policy.defaultAnchors)
-            _ = try await transport.send(request).body.collect(upTo: 10)
+        try await withSecondConnectionRefused { server, request, transport in
             let sent = request
             let error = await transportError { try await transport.send(sent) }
             #expect(error?.code == .trustRefused && error?.isSafeToRepeat == true && error?.refusal?.reason == .evaluatorFailed)
