@@ -142,7 +142,7 @@ extension ApproovSession {
         do {
             let sent = try await performer.perform(request, body: body, observation: observation)
             defer { sent.ticket?.end() }
-            let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
+            let bytes = try await sent.body(upTo: observation.bodyLimit)
             let head = try performer.head(of: sent)
             observation.call?.finish(received: bytes.count)
             return (Data(bytes), head)

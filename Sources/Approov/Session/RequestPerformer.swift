@@ -143,7 +143,8 @@ struct RequestPerformer: Sendable {
     ) async -> Result<SentRequest, any Error> {
         guard case .success(let sent) = outcome else { return outcome }
         do {
-            return .success(sent.with(try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)))
+            _ = try await sent.body(upTo: observation.bodyLimit)
+            return outcome
         } catch {
             return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
         }
@@ -153,10 +154,10 @@ struct RequestPerformer: Sendable {
     private func validated(
         _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
     ) async -> Result<SentRequest, any Error> {
-        guard case .success(var sent) = outcome else { return outcome }
+        guard case .success(let sent) = outcome else { return outcome }
         do {
-            try await stations.validation.validate(&sent, stations.response.heads, observation)
-            return .success(sent)
+            try await stations.validation.validate(sent, stations.response.heads, observation)
+            return outcome
         } catch {
             return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
         }

@@ -11,7 +11,8 @@ import HTTPClient
 /// A pass begins with the caller's own request, or with the one that a redirect asks for, without what stations 2 to 6 added to an earlier
 /// step. Before a byte of the request leaves stations 4 to 8, stations 4 to 6 have run against the configuration in force at that moment.
 final class RequestStations: Sendable {
-    /// The maximum number of attempts to prepare a request while the configuration keeps changing; then the request is refused.
+    /// The maximum number of attempts to prepare a request while the configuration keeps changing, or the app keeps suspending the task;
+    /// then the request is refused.
     private static let maximumAttempts = 4
 
     let policies: PolicySource
@@ -114,9 +115,7 @@ final class RequestStations: Sendable {
     ) async throws -> SentRequest {
         try life.checkGoOn()
         // A suspended task sends nothing more, for example after a redirect.
-        if let control = observation.control, control.isSuspended {
-            try await observation.waiting { try await deadline.limit { try await control.waitUntilResumed() } }
-        }
+        if let control = observation.control, control.isSuspended { try await wait(for: control, by: deadline, observation) }
 
         // 1 allow-list, and 2 defaults
         var (hop, prepared) = try begin(step, observation.flight)
@@ -180,6 +179,12 @@ final class RequestStations: Sendable {
                 hop = try allowedHop(of: step)
                 continue
             }
+            // The task may have been suspended meanwhile. What stations 4 to 6 added ages while it is.
+            if let control = observation.control, control.isSuspended {
+                try await wait(for: control, by: deadline, observation)
+                hop = try allowedHop(of: step)
+                continue
+            }
             do {
                 // 7 way
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
@@ -207,7 +212,8 @@ final class RequestStations: Sendable {
                 return SentRequest(
                     response: received, asked: step.request, prepared: prepared, request: draft.request,
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
-                    canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes)
+                    canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes,
+                    ticket: observation.isStreamed ? nil : ticket)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
                 // A newer configuration came into force while the transport connected. Nothing was sent.
                 hop = try allowedHop(of: step)
@@ -230,7 +236,14 @@ final class RequestStations: Sendable {
                 }
             }
         }
-        throw ApproovError(.networkingError, "the configuration changed again and again while the request was prepared; try again")
+        throw ApproovError(
+            .networkingError,
+            "the configuration changed again and again, or the task was suspended, while the request was prepared; try again")
+    }
+
+    /// Waits until the app resumes the request's task.
+    private func wait(for control: TransferControl, by deadline: RequestDeadline, _ observation: RequestObservation) async throws {
+        try await observation.waiting { try await deadline.limit { try await control.waitUntilResumed() } }
     }
 
     /// Sends a request over a relay.

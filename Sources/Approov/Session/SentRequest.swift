@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A class, because it is large and passes through several hands.
 final class SentRequest: Sendable {
-    /// The response; validators replace a body that they have read.
+    /// The response; read the body of one that is not streamed with ``body(upTo:)``.
     let response: TransportResponse
     /// The request of the caller or of a redirect.
     let asked: URLRequest
@@ -28,12 +28,12 @@ final class SentRequest: Sendable {
     let substitutes: Substitutes
     /// Tells the session's gate when the response has come; nil without a gate, and for a streamed response.
     let ticket: GateTicket?
-    /// The response's head, once it was made: validators, interceptors and the caller get the same one.
-    private let head: Mutex<HTTPURLResponse?>
+    /// The response's head and body, once they were made and read: validators, interceptors and the caller get the same ones.
+    private let whole = Mutex<(head: HTTPURLResponse?, body: [UInt8]?)>((nil, nil))
 
     init(
         response: TransportResponse, asked: URLRequest, prepared: RequestDraft, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
-        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket? = nil, head: HTTPURLResponse? = nil
+        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket?
     ) {
         self.response = response
         self.asked = asked
@@ -45,7 +45,6 @@ final class SentRequest: Sendable {
         self.canBeSentAgain = canBeSentAgain
         self.substitutes = substitutes
         self.ticket = ticket
-        self.head = Mutex(head)
     }
 
     /// The URL that the request was sent to; interceptors may have changed it within the origin.
@@ -55,21 +54,21 @@ final class SentRequest: Sendable {
 
     /// Returns the response's head, and makes it if it was not made yet.
     func head(_ make: () throws -> HTTPURLResponse) rethrows -> HTTPURLResponse {
-        if let head = head.withLock({ $0 }) { return head }
+        if let head = whole.withLock({ $0.head }) { return head }
         let made = try make()
-        head.withLock { $0 = made }
+        whole.withLock { $0.head = made }
         return made
     }
 
-    /// Returns the same with a body in memory in place of the response's own.
-    func with(_ bytes: [UInt8]) -> SentRequest { copy(response.with(ResponseBody(bytes: bytes)), ticket) }
-
-    /// Returns the same with the ticket of the session's gate.
-    func with(_ ticket: GateTicket) -> SentRequest { copy(response, ticket) }
-
-    private func copy(_ response: TransportResponse, _ ticket: GateTicket?) -> SentRequest {
-        SentRequest(
-            response: response, asked: asked, prepared: prepared, request: request, demandsTLS: demandsTLS, isOblivious: isOblivious,
-            token: token, canBeSentAgain: canBeSentAgain, substitutes: substitutes, ticket: ticket, head: head.withLock { $0 })
+    /// Returns the response's body, and reads it if it was not read yet.
+    ///
+    /// - Parameter limit: The maximum number of bytes; nil for no limit.
+    /// - Returns: The body.
+    /// - Throws: `TransportError` when it is longer, or cannot be read; `CancellationError` when the task is cancelled.
+    func body(upTo limit: Int?) async throws -> [UInt8] {
+        if let body = whole.withLock({ $0.body }) { return body }
+        let read = try await response.body.collect(upTo: limit ?? .max)
+        whole.withLock { $0.body = read }
+        return read
     }
 }

@@ -109,6 +109,32 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
+    @Test("A task that is suspended while it waits for its token sends nothing until it is resumed")
+    func token() async throws {
+        let world = try World()
+        let attesting = Gate()
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { try await attesting.wait() }
+            return nil
+        }
+        let session = try world.session()
+        let status = Shared<Int?>(nil)
+        let task = session.dataTask(with: URLRequest("https://api.test/suspended")) { _, response, _ in
+            status.value = (response as? HTTPURLResponse)?.statusCode
+        }
+        task.resume()
+        #expect(await eventually { attesting.waiterCount == 1 })
+        task.suspend()
+        attesting.open()
+        // These use the same token, so the suspended task has it, too.
+        for _ in 0..<10 { _ = try await session.data(for: URLRequest("https://api.test/other")) }
+        #expect(world.apiRequests.map(\.url.target) == Array(repeating: "/other", count: 10))
+        task.resume()
+        #expect(await eventually { task.state == .completed })
+        #expect(status.value == 200)
+        #expect(world.apiRequests.last?.url.target == "/suspended")
+    }
+
     @Test("Tasks of a session have different numbers")
     func identifiers() throws {
         let session = try World().session()

@@ -37,8 +37,7 @@ struct GateStation: Sendable {
             let ticket = GateTicket(gate)
             do {
                 let sent = try await send(ticket)
-                guard observation.isStreamed else { return sent.with(ticket) }
-                ticket.end()
+                if observation.isStreamed { ticket.end() }
                 return sent
             } catch is GateTicket.GateClosed {
                 continue

@@ -21,16 +21,15 @@ struct ValidationStation: Sendable {
     /// Leaves status 416 of a resumed download to the download, which knows what it means.
     ///
     /// - Parameters:
-    ///   - sent: The request with its response; on return, with the body that was read.
+    ///   - sent: The request with its response.
     ///   - heads: Makes the head.
     ///   - observation: The limits of the transfer.
     /// - Throws: ``ApproovError`` with code `responseRefused` when a validator refuses the response; an error of the transfer.
-    func validate(_ sent: inout SentRequest, _ heads: ResponseHeads, _ observation: RequestObservation) async throws {
+    func validate(_ sent: SentRequest, _ heads: ResponseHeads, _ observation: RequestObservation) async throws {
         if observation.isResuming, sent.response.status == 416 { return }
         let head = try heads.head(of: sent)
         guard !observation.isStreamed else { return try validate(head, nil) }
-        let bytes = try await sent.response.body.collect(upTo: observation.bodyLimit ?? .max)
-        sent = sent.with(bytes)
+        let bytes = try await sent.body(upTo: observation.bodyLimit)
         try validate(head, bytes.count <= Self.bodyLimit ? Data(bytes) : nil)
     }
 
@@ -64,12 +63,5 @@ extension ApproovError {
         response.head = head
         response.body = body
         refusedResponse = response
-    }
-}
-
-extension TransportResponse {
-    /// Returns the response with another body.
-    func with(_ body: ResponseBody) -> TransportResponse {
-        TransportResponse(status: status, headerFields: headerFields, version: version, url: url, body: body)
     }
 }
