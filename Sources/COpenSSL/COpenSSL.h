@@ -52,7 +52,11 @@ static inline void COpenSSL_disable_tickets(SSL_CTX *context) { SSL_CTX_set_opti
 
 static inline void COpenSSL_disable_renegotiation(SSL_CTX *context) { SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION); }
 
+/// Requires TLS 1.2, or the later version that the context already requires; 1 on success.
 static inline int COpenSSL_require_tls12(SSL_CTX *context) {
+    // A lower bound of 0 means the lowest version that the library knows.
+    long minimum = SSL_CTX_get_min_proto_version(context);
+    if (minimum < TLS1_2_VERSION) { minimum = TLS1_2_VERSION; }
     // An upper bound of 0 means the highest version that the library knows, whatever openssl.cnf says.
-    return SSL_CTX_set_max_proto_version(context, 0) && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    return SSL_CTX_set_max_proto_version(context, 0) && SSL_CTX_set_min_proto_version(context, minimum);
 }

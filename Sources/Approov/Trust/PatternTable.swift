@@ -31,9 +31,14 @@ struct PatternTable<Value> {
     func exclusions(of pattern: String) -> Set<String> { entries[pattern]?.exclusions ?? [] }
 
     /// The value of the most specific pattern that contains every host of `pattern`.
-    func value(around pattern: String) -> Value? {
+    ///
+    /// - Parameters:
+    ///   - pattern: The pattern.
+    ///   - crossesPublicSuffixes: Whether a pattern contains hosts by name alone, even if a public suffix separates them from it.
+    /// - Returns: The value.
+    func value(around pattern: String, crossesPublicSuffixes: Bool = false) -> Value? {
         let inner = String(Self.base(of: pattern))
-        return Self.patterns(around: pattern).lazy
+        return Self.patterns(around: pattern, crossesPublicSuffixes: crossesPublicSuffixes).lazy
             .compactMap { entries[$0] }
             .first { !HostPattern.excludes(inner, $0.exclusions) }?.value
     }
@@ -44,8 +49,8 @@ struct PatternTable<Value> {
 
     /// The patterns that contain every host of `pattern`, itself included, the most specific first.
     ///
-    /// Stops at a public suffix: names separated by one do not belong together.
-    static func patterns(around pattern: String) -> [String] {
+    /// Stops at a public suffix, unless told to cross it: names separated by one do not belong together.
+    static func patterns(around pattern: String, crossesPublicSuffixes: Bool = false) -> [String] {
         let inner = base(of: pattern)
         let isHost = inner.count == pattern.count
         var around = [pattern]
@@ -54,7 +59,7 @@ struct PatternTable<Value> {
         var base = inner
         while let dot = base.firstIndex(of: ".") {
             base = base[base.index(after: dot)...]
-            guard !PublicSuffixes.part(host, from: base) else { break }
+            guard crossesPublicSuffixes || !PublicSuffixes.part(host, from: base) else { break }
             if isHost, around.count == 1 { around.append("*." + base) }
             around.append("**." + base)
         }

@@ -24,7 +24,9 @@ struct PolicyCompiler {
         for (pattern, evaluator) in evaluators { own.insert(OwnRule(pattern: pattern, evaluator: evaluator), for: pattern) }
 
         let rules = try pinned.patterns.union(own.patterns).compactMap { text -> (HostPattern, TrustRule)? in
-            let (protected, evaluated) = (pinned.value(around: text), own.value(around: text))
+            // An update of the public suffix list must not lift pins where the caller has an evaluator.
+            let protected = pinned.value(around: text, crossesPublicSuffixes: true)
+            let evaluated = own.value(around: text)
             guard let rule = rule(for: text, pinned: protected, own: evaluated) else { return nil }
             // A host that the caller's pattern excludes stays protected if the account's pattern contains it.
             let exclusions = protected == nil ? own.exclusions(of: text) : []

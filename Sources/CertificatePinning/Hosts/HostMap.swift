@@ -2,8 +2,8 @@
 ///
 /// An exact name wins over all other patterns, then the longest base; for one base, `*.` wins over `**.`. A host that a pattern excludes
 /// falls to the next wider pattern. A public suffix between a host and a pattern's base (`evil.s3.amazonaws.com` and `**.amazonaws.com`)
-/// separates them: neither that pattern nor a wider one matches. A look-up costs one probe per label of the host, independent of
-/// the number of entries.
+/// separates them: neither that pattern nor a wider one matches. (A ``TrustPolicy`` still holds such a host to the pattern's rule.) A
+/// look-up costs one probe per label of the host, independent of the number of entries.
 public struct HostMap<Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         let value: Value
@@ -13,6 +13,13 @@ public struct HostMap<Value: Sendable>: Sendable {
     private struct Below: Sendable {
         var oneLabel: Entry?
         var anyLabels: Entry?
+
+        /// The more specific entry of the two that covers the name.
+        func entry(for name: String, isDirectlyBelow: Bool) -> Entry? {
+            if isDirectlyBelow, let oneLabel, !HostPattern.excludes(name, oneLabel.exclusions) { return oneLabel }
+            if let anyLabels, !HostPattern.excludes(name, anyLabels.exclusions) { return anyLabels }
+            return nil
+        }
     }
 
     // Usable from other modules, so that the compiler makes a version of the look-up for each type of values.
@@ -69,6 +76,19 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     /// The value of the most specific pattern that is not an exact name.
     @usableFromInline func valueBelow(_ host: CanonicalHost) -> Value? {
+        guard let found = coveringBelow(host), !found.isSeparated else { return nil }
+        return found.value
+    }
+
+    /// The value of the most specific pattern by name alone, and whether a public suffix separates the host from it.
+    ///
+    /// For rules that an update of the public suffix list must not lift.
+    func covering(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
+        if let value = exact[host.name] { return (value, false) }
+        return coveringBelow(host)
+    }
+
+    private func coveringBelow(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
         guard !below.isEmpty, host.kind == .name else { return nil }
         let name = host.name
         var isFirst = true
@@ -76,10 +96,9 @@ public struct HostMap<Value: Sendable>: Sendable {
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
             if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
-                // A public suffix between the host and this base is also between the host and all shorter bases.
-                if PublicSuffixes.part(name, from: rest) { return nil }
-                if isFirst, let entry = candidates.oneLabel, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
-                if let entry = candidates.anyLabels, !HostPattern.excludes(name, entry.exclusions) { return entry.value }
+                if let entry = candidates.entry(for: name, isDirectlyBelow: isFirst) {
+                    return (entry.value, PublicSuffixes.part(name, from: rest))
+                }
             }
             isFirst = false
         }

@@ -3,6 +3,10 @@ internal import Synchronization
 /// The immutable rules of all hosts.
 ///
 /// Each policy is one generation, with its own pool of connections.
+///
+/// Each update of libpsl can add a public suffix between a pattern and hosts that it protects. Such a host must not lose its pins, so the
+/// pattern's rule still holds, but for two parts: the host sees no client certificate, and a ``DisabledTrustEvaluator`` has no effect. A
+/// policy that refuses hosts without a rule refuses such a host.
 public final class TrustPolicy: Sendable {
     // The only state that all policies of the process share: a counter that orders them by age.
     private static let lastGeneration = Atomic<UInt64>(0)
@@ -30,7 +34,13 @@ public final class TrustPolicy: Sendable {
     }
 
     /// Whether the policy has a rule for the host.
-    public func hasRule(for host: CanonicalHost) -> Bool { rules.value(for: host) != nil }
+    public func hasRule(for host: CanonicalHost) -> Bool { find(host) != nil }
+
+    private func find(_ host: CanonicalHost) -> TrustRule? {
+        guard let found = rules.covering(host) else { return nil }
+        guard found.isSeparated else { return found.value }
+        return refusesUnmatchedHosts ? nil : found.value.acrossPublicSuffix
+    }
 
     /// The rule of the host; for a host without one, a rule of path validation alone.
     ///
@@ -39,7 +49,7 @@ public final class TrustPolicy: Sendable {
     /// - Throws: ``TrustRefusal`` with reason `hostNotEvaluated` when the policy refuses hosts without a rule, or `evaluatorFailed` when
     ///   the evaluators of the host were configured wrongly.
     public func rule(for host: CanonicalHost) throws(TrustRefusal) -> TrustRule {
-        if let rule = rules.value(for: host) {
+        if let rule = find(host) {
             if let flaw = rule.flaw { throw TrustRefusal(.evaluatorFailed, host: host.name, detail: flaw.description) }
             return rule
         }

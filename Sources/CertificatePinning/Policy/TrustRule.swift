@@ -7,7 +7,7 @@ public struct TrustRule: Sendable {
     /// The roots of the host; nil for those of the policy.
     public let anchors: TrustAnchors?
     /// The certificate to show when the host asks for one; nil for none.
-    public let clientIdentity: ClientIdentity?
+    public private(set) var clientIdentity: ClientIdentity?
     /// Whether the host is asked for a stapled OCSP response.
     public let requestsStatus: Bool
     /// Whether OpenSSL validates the path, the host name and the purpose before the evaluators are asked.
@@ -44,6 +44,16 @@ public struct TrustRule: Sendable {
         self.observer = observer
         acceptsSelfSignedServer = conditions.acceptsSelfSignedServer && anchors == nil
         validatesPath = !(evaluators.count == 1 && evaluators[0] is DisabledTrustEvaluator)
+    }
+
+    /// The rule for a host that a public suffix separates from the rule's pattern; nil when it would protect the host less than no rule.
+    ///
+    /// The host may have another owner, who must not see the client certificate.
+    var acrossPublicSuffix: TrustRule? {
+        guard validatesPath else { return nil }
+        var rule = self
+        rule.clientIdentity = nil
+        return rule
     }
 
     /// Prepares an `SSL_CTX` for connections to the rule's host only: hardens it and installs the host's client certificate.

@@ -30,15 +30,19 @@ struct PathGraph {
     ///   - budget: The remaining search time; once it is exhausted, further issuers are not found.
     ///   - permits: Whether an issuer's name constraints permit the server's names and the requested host; asked at most once for each
     ///     issuer.
+    ///   - signs: Whether the key of the first certificate signed the second one.
     init(
-        sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget, permits: (Certificate) -> Bool
+        sent: [Certificate], trusted: [Certificate], rules: IssuerRules, budget: inout PathSearchBudget, permits: (Certificate) -> Bool,
+        signs: (Certificate, Certificate) -> Bool = PathGraph.signs
     ) {
         // Trusted certificates come before sent ones, because only the first of two copies counts.
         certificates = Array(sent.prefix(1)) + trusted + sent.dropFirst()
         isAnchor =
             sent.prefix(1).map { _ in false } + trusted.map(\.isSelfSigned) + sent.dropFirst().map { _ in false }
         issuers = Array(repeating: [], count: certificates.count)
-        findIssuers(rules, &budget)
+        let subjects = findSubjects(rules, &budget)
+        findIssuers(of: subjects, &budget, signs)
+        removeUnjoinedIssuers()
         measure()
         removeExcludingIssuers(&budget, permits)
         sortIssuers()
@@ -64,27 +68,71 @@ struct PathGraph {
     /// Zero for the server's certificate and for a self-issued one, which results from a key change; one for all others.
     func length(of index: Int) -> Int { index == 0 || certificates[index].isSelfIssued ? 0 : 1 }
 
-    private mutating func findIssuers(_ rules: IssuerRules, _ budget: inout PathSearchBudget) {
+    /// Whether the issuer's key signed the subject.
+    static func signs(_ issuer: Certificate, _ subject: Certificate) -> Bool {
+        X509_verify(subject.x509, X509_get0_pubkey(issuer.x509)) == 1
+    }
+
+    /// Finds the certificates that each issuer may have signed, by names and key identifiers; no signature is verified yet.
+    private func findSubjects(_ rules: IssuerRules, _ budget: inout PathSearchBudget) -> [[Int]] {
+        let possible = possibleIssuers(rules)
+        var subjects = [[Int]](repeating: [], count: certificates.count)
         var isReached = certificates.indices.map { $0 == 0 }
-        var isAdmitted = [Bool?](repeating: nil, count: certificates.count)
         var queue = certificates.isEmpty ? [] : [0]
         while let subject = queue.popLast() {
-            guard budget.hasTime() else { return }
-            for issuer in certificates.indices.dropFirst() where issuer != subject {
-                guard X509_check_issued(certificates[issuer].x509, certificates[subject].x509) == X509_V_OK,
-                    // A self-signed certificate has no issuer but itself: it is either a root or a dead end.
-                    isAnchor[issuer] || !certificates[issuer].isSelfSigned,
-                    !issuers[subject].contains(where: { X509_cmp(certificates[$0].x509, certificates[issuer].x509) == 0 })
-                else { continue }
-                guard budget.hasTime() else { return }
-                let isGood = isAdmitted[issuer] ?? rules.admit(certificates[issuer], isAnchor: isAnchor[issuer])
-                isAdmitted[issuer] = isGood
-                guard isGood, X509_verify(certificates[subject].x509, X509_get0_pubkey(certificates[issuer].x509)) == 1 else { continue }
-                issuers[subject].append(issuer)
+            guard budget.hasTime() else { break }
+            for issuer in possible
+            where issuer != subject && X509_check_issued(certificates[issuer].x509, certificates[subject].x509) == X509_V_OK {
+                subjects[issuer].append(subject)
                 if !isReached[issuer], !isAnchor[issuer] { queue.append(issuer) }
                 isReached[issuer] = true
             }
         }
+        return subjects
+    }
+
+    /// The certificates that meet the rules for an issuer; of two copies, only the first.
+    private func possibleIssuers(_ rules: IssuerRules) -> [Int] {
+        var seen: Set<[UInt8]> = []
+        return certificates.indices.dropFirst().filter { index in
+            let certificate = certificates[index]
+            // A self-signed certificate has no issuer but itself: it is either a root or a dead end.
+            return (isAnchor[index] || !certificate.isSelfSigned) && rules.admit(certificate, isAnchor: isAnchor[index])
+                && seen.insert(certificate.der).inserted
+        }
+    }
+
+    /// Finds the issuers whose signatures join a subject to a root.
+    ///
+    /// Signatures are slow to verify. So the search begins at the roots, and verifies a signature only if verified ones join its issuer to a
+    /// root. Certificates that no root certified can name one another as issuers: such signatures are never verified.
+    private mutating func findIssuers(
+        of subjects: [[Int]], _ budget: inout PathSearchBudget, _ signs: (Certificate, Certificate) -> Bool
+    ) {
+        var isJoined = isAnchor
+        var queue = certificates.indices.filter { isAnchor[$0] }
+        while let issuer = queue.popLast() {
+            for subject in subjects[issuer] {
+                guard budget.hasTime() else { return }
+                guard signs(certificates[issuer], certificates[subject]) else { continue }
+                issuers[subject].append(issuer)
+                if !isJoined[subject] { queue.append(subject) }
+                isJoined[subject] = true
+            }
+        }
+    }
+
+    /// Removes the issuers that no verified signatures join to the server.
+    private mutating func removeUnjoinedIssuers() {
+        var isJoined = certificates.indices.map { $0 == 0 }
+        var queue = certificates.isEmpty ? [] : [0]
+        while let subject = queue.popLast() {
+            for issuer in issuers[subject] where !isJoined[issuer] {
+                isJoined[issuer] = true
+                queue.append(issuer)
+            }
+        }
+        for index in certificates.indices where !isJoined[index] { issuers[index] = [] }
     }
 
     /// Removes the issuers whose name constraints exclude the server.

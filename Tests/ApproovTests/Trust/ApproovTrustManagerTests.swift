@@ -75,6 +75,16 @@ import Testing
         #expect(try policy.rule(for: CanonicalHost("else.test")).validatesPath)
     }
 
+    @Test("A public suffix between a protected pattern and a host does not lift the pins, whatever evaluator the host has")
+    func suffixBetween() throws {
+        let policy = try policy(
+            ["own.s3.amazonaws.com": Marked(name: "own"), "off.s3.amazonaws.com": DisabledTrustEvaluator()],
+            hosts: ["**.amazonaws.com": .pinned])
+        #expect(try names(policy, "own.s3.amazonaws.com") == ["pins", "own"])
+        #expect(try names(policy, "off.s3.amazonaws.com") == ["pins"])
+        #expect(try names(policy, "else.s3.amazonaws.com") == ["pins"])
+    }
+
     private func policy(
         patterns: [(HostPattern, any ServerTrustEvaluating)], hosts: [String: HostSettings] = [:], allHostsMustBeEvaluated: Bool = false
     ) throws -> TrustPolicy {

@@ -22,6 +22,10 @@ import Testing
             PatternTable<Int>.patterns(around: "*.a.amazonaws.com") == [
                 "*.a.amazonaws.com", "**.a.amazonaws.com", "**.amazonaws.com", "**.com",
             ])
+        #expect(
+            PatternTable<Int>.patterns(around: "s3.amazonaws.com", crossesPublicSuffixes: true) == [
+                "s3.amazonaws.com", "*.amazonaws.com", "**.amazonaws.com", "**.com",
+            ])
     }
 
     @Test("Every pattern around another one matches all its hosts, and no other pattern does")

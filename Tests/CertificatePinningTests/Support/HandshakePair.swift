@@ -207,6 +207,11 @@ enum COpenSSLTest {
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(version), nil)
     }
 
+    /// SSL_CTX_get_min_proto_version.
+    static func minimumVersion(_ context: OpaquePointer) -> Int {
+        SSL_CTX_ctrl(context, SSL_CTRL_GET_MIN_PROTO_VERSION, 0, nil)
+    }
+
     /// SSL_CTX_set_session_cache_mode.
     static func setSessionCacheMode(_ context: OpaquePointer, _ mode: Int32) {
         SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(mode), nil)

@@ -146,6 +146,23 @@ struct HandshakeTests {
         #expect(try new.connect().version == TLS1_3_VERSION)
     }
 
+    @Test("Hardening raises the security level and the minimum version, and lowers neither")
+    func onlyRaises() throws {
+        let cases: [(level: Int32, version: Int32, hardenedLevel: Int32, hardenedVersion: Int32)] = [
+            (0, 0, 2, TLS1_2_VERSION), (1, TLS1_1_VERSION, 2, TLS1_2_VERSION), (2, TLS1_3_VERSION, 2, TLS1_3_VERSION),
+            (3, TLS1_2_VERSION, 3, TLS1_2_VERSION), (5, TLS1_3_VERSION, 5, TLS1_3_VERSION),
+        ]
+        for (level, version, hardenedLevel, hardenedVersion) in cases {
+            let context = try #require(SSL_CTX_new(TLS_client_method()))
+            defer { SSL_CTX_free(context) }
+            SSL_CTX_set_security_level(context, level)
+            COpenSSLTest.setMinimumVersion(context, version)
+            #expect(ChainValidator.harden(sslContext: context))
+            #expect(SSL_CTX_get_security_level(context) == hardenedLevel)
+            #expect(COpenSSLTest.minimumVersion(context) == Int(hardenedVersion))
+        }
+    }
+
     @Test("A weak key is refused in the handshake even if the context was at security level 0")
     func securityLevel() throws {
         let weak = try TestPKI.leaf(hosts: ["api.test"], issuer: root, key: TestKey(.rsa1024))

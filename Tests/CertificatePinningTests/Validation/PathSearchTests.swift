@@ -17,12 +17,14 @@ struct PathSearchTests {
     }
 
     private static func search(
-        _ graph: GraphMint.Graph, _ limit: PathSearchLimit, permits: (Certificate) -> Bool = { _ in true }
+        _ graph: GraphMint.Graph, _ limit: PathSearchLimit, permits: (Certificate) -> Bool = { _ in true },
+        signs: (Certificate, Certificate) -> Bool = PathGraph.signs
     ) -> PathSearch {
         var budget = PathSearchBudget(limit)
         let rules = IssuerRules(time: time_t(Date().timeIntervalSince1970))
         let made = PathGraph(
-            sent: [graph.leaf] + graph.sent, trusted: graph.trusted, rules: rules, budget: &budget, permits: permits)
+            sent: [graph.leaf] + graph.sent, trusted: graph.trusted, rules: rules, budget: &budget, permits: permits,
+            signs: signs)
         return PathSearch(made, budget: budget)
     }
 
@@ -81,7 +83,30 @@ struct PathSearchTests {
         #expect(clock.readings <= 100 / milliseconds + 2)
     }
 
-    @Test("The names are not checked against an issuer that no verified signature joins to a root")
+    @Test("A signature is verified only if verified signatures join its issuer to a root")
+    func signatures() throws {
+        // Two authorities certify each other, with four certificates each.
+        let circle = (0..<4).flatMap { _ in
+            [GraphPlan.Node(name: 0, key: 0, issuer: (1, 1)), GraphPlan.Node(name: 1, key: 1, issuer: (0, 0))]
+        }
+        let root = GraphPlan.Node(name: 2, key: 2, isTrusted: true, isSent: false)
+        // Its issuer has the root's name and another key.
+        let forged = GraphPlan.Node(name: 1, key: 1, issuer: (2, 3))
+        for (nodes, verified) in [(circle, 0), (circle + [root], 0), (circle + [forged, root], 1)] {
+            let graph = try GraphMint().mint(GraphPlan(nodes, leafIssuer: (0, 0), hasKeyIdentifiers: false))
+            var count = 0
+            var search = Self.search(
+                graph, .untimed,
+                signs: { issuer, subject in
+                    count += 1
+                    return PathGraph.signs(issuer, subject)
+                })
+            #expect(search.first { _ -> Int? in nil } == nil)
+            #expect(count == verified && search.budget.triedCount == 0 && !search.budget.isExhausted)
+        }
+    }
+
+    @Test("The names are not checked against an issuer that no verified signature joins to the server and to a root")
     func unrootedConstraints() throws {
         let excluding = GraphPlan.Node(name: 0, key: 0, issuer: (1, 1), flaw: .excludesHost)
         let plans = [
@@ -94,6 +119,12 @@ struct PathSearchTests {
             GraphPlan(
                 [.init(name: 0, key: 1, flaw: .excludesHost, isTrusted: true, isSent: false)], leafIssuer: (0, 0),
                 hasKeyIdentifiers: false),
+            // A trusted root with constraints signed an authority, which did not sign the server's certificate.
+            GraphPlan(
+                [
+                    .init(name: 0, key: 1, issuer: (1, 2)),
+                    .init(name: 1, key: 2, flaw: .excludesHost, isTrusted: true, isSent: false),
+                ], leafIssuer: (0, 0), hasKeyIdentifiers: false),
         ]
         for plan in plans {
             let graph = try GraphMint().mint(plan)
