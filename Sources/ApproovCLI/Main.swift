@@ -37,6 +37,8 @@ enum Main {
     }
 
     /// The error message for an unknown verb or option, with the closest known one; nil when all are known.
+    ///
+    /// It shows no value of an option.
     private static func misspelling() -> String? {
         let arguments = CommandLine.arguments.dropFirst()
         let commands = ApproovCommand.configuration.subcommands
@@ -46,18 +48,36 @@ enum Main {
             return "unknown command '\(verb)'\(meant)\nUsage: approov <subcommand>\n  See 'approov --help' for more information."
         }
         guard let table = OptionTable(of: command) else { return nil }
-        let options = table.options(in: arguments.dropFirst())
-            .filter { $0.dropFirst().first?.isNumber == false }
-            // Keep the option's name only: a value written right behind it may be secret.
-            .map { String($0.prefix { $0 == "-" || $0.isLetter || $0.isNumber }) }
+        let words = arguments.dropFirst().prefix { $0 != "--" }
+        // The parser refuses such a word even where it is a value, and would show it.
+        guard !words.contains(where: { $0.hasPrefix("---") || $0.hasPrefix("-=") }) else {
+            return "a word begins with '---' or '-='; if it is the value of an option, write OPTION=VALUE\n\(usage(of: verb))"
+        }
+        let options = table.options(in: words).filter { $0.dropFirst().first?.isNumber == false }
+        // Before --help is looked for: the parser takes the next word as the value, whatever it is.
+        if let letter = options.lazy.compactMap({ table.letterBeforeValue(in: $0) }).first {
+            return "unknown option '\(letter)…'\(separation(of: letter))\n\(usage(of: verb))"
+        }
         // The parser knows this one everywhere, but lists it only with the root command.
         let known = table.names + ["--version"]
         guard !options.contains("-h"), !options.contains("--help"), let unknown = options.first(where: { !known.contains($0) }) else {
             return nil
         }
-        let meant = meant(unknown, in: known)
-        return "unknown option '\(unknown)'\(meant)\n\(usage(of: verb))"
+        guard let prefix = table.longestPrefix(of: unknown) else {
+            // Keep the option's name only: a value written right behind it may be secret.
+            let name = unknown.prefix { $0 == "-" || $0.isLetter || $0.isNumber }
+            return "unknown option '\(name)'\(meant(name, in: known))\n\(usage(of: verb))"
+        }
+        let takesValue = table[prefix]?.takesValue == true
+        let suggestion = meant(unknown, in: takesValue ? known.filter { bare($0) != bare(prefix) } : known)
+        let remedy = takesValue && suggestion.isEmpty ? separation(of: prefix) : suggestion
+        return "unknown option '\(prefix)…'\(remedy)\n\(usage(of: verb))"
     }
+
+    /// The name of an option without its dashes.
+    private static func bare(_ option: String) -> Substring { option.drop { $0 == "-" } }
+
+    private static func separation(of option: String) -> String { "; the value of \(option) must be a separate argument" }
 
     private static func usage(of verb: String) -> String {
         "Usage: approov \(verb) <options>\n  See 'approov \(verb) --help' for more information."
@@ -65,6 +85,18 @@ enum Main {
 
     private static func meant(_ word: some StringProtocol, in candidates: [String]) -> String {
         Spelling.nearest(to: word, in: candidates).map { "; did you mean '\($0)'?" } ?? ""
+    }
+
+    /// The parser's error message, without words of the command line that may be a part of a secret.
+    private static func withoutValues(_ text: String) -> String {
+        let verb = CommandLine.arguments.dropFirst().first ?? ""
+        if text.hasPrefix("Error: Unexpected argument '") || text.prefix(while: { $0 != "'" }).hasSuffix(" unexpected arguments: ") {
+            return "Error: a word belongs to no option; put a value with spaces in quotes\n\(usage(of: verb))"
+        }
+        if text.hasPrefix("Error: The option '"), text.contains("' does not take any value, but '") {
+            return "Error: an option takes no value, but is followed by = and a value\n\(usage(of: verb))"
+        }
+        return text
     }
 
     private static func report(_ error: any Error) -> Int32 {
@@ -92,7 +124,7 @@ enum Main {
             print(text)
             return 0
         }
-        Console.note(text)
+        Console.note(withoutValues(text))
         return code == .validationFailure ? 2 : code.rawValue
     }
 }

@@ -193,6 +193,14 @@ struct APICommand: AsyncParsableCommand {
             includeSubdomains: includeSubdomains, pinsExpireAt: expiry, trustRoots: roots, kid: keySetKID)
         if let add { try AuthorityStore.checkNewHost(add, settings: settings) }
         let imported = try importFile.map(HostImport.init(file:))
+        if access == .making {
+            // A new account has no relay, keyset or managed trust roots that a host could use.
+            try await self.store.rehearse { new in
+                if let add { try await new.addHost(add, settings: settings) }
+                if let imported, let importFile { _ = try await change(imported, from: importFile, in: new) }
+                if managedTrustRoots { try await new.updateManagedTrustRoots { $0 = try pinChange($0) } }
+            }
+        }
         let store = try store.open(access)
         if let add {
             let before = store.hosts
@@ -305,12 +313,7 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func take(_ hosts: HostImport, from file: String, into store: AuthorityStore) async throws {
-        let result: BulkChange
-        do {
-            result = try await store.importHosts(hosts.entries)
-        } catch let error as AuthorityError {
-            throw CommandFailure("\(Files.inputName(file)): \(error); nothing was imported")
-        }
+        let result = try await change(hosts, from: file, in: store)
         let version = store.configurationVersion
         if output.json {
             return try Console.json(
@@ -318,6 +321,16 @@ struct APICommand: AsyncParsableCommand {
         }
         Console.line(
             "added \(result.added), replaced \(result.changed), unchanged \(result.unchanged); the configuration is now version \(version)")
+    }
+
+    /// Adds the hosts of a file, or replaces their settings.
+    /// - Throws: `CommandFailure` that names the file and the entry.
+    private func change(_ hosts: HostImport, from file: String, in store: AuthorityStore) async throws -> BulkChange {
+        do {
+            return try await store.importHosts(hosts.entries)
+        } catch let error as AuthorityError {
+            throw CommandFailure("\(Files.inputName(file)): \(error); nothing was imported")
+        }
     }
 
     private struct Change: Encodable {

@@ -50,7 +50,8 @@ struct OptionTable {
 
     /// The options of a command line, known and unknown ones, each without a value after `=`.
     ///
-    /// The word after an option with a value is that value, even if it looks like an option. It may be a secret.
+    /// The word after an option with a value is that value, even if it looks like an option. It may be a secret. A word such as `-iv` holds
+    /// several options of one letter.
     /// - Parameter words: The words after the command's name.
     /// - Returns: The options in their order, as they are spelt.
     func options(in words: some Sequence<String>) -> [String] {
@@ -64,9 +65,39 @@ struct OptionTable {
             }
             guard word.hasPrefix("-") else { continue }
             let name = String(word.prefix { $0 != "=" })
-            options.append(name)
-            isValue = name == word && entries[name]?.takesValue == true
+            let names = letters(of: word) ?? [name]
+            options += names
+            isValue = name == word && names.last.flatMap { entries[$0] }?.takesValue == true
         }
         return options
+    }
+
+    /// The options of one letter in a word such as `-iv`, of which only the last may take a value; nil for any other word.
+    private func letters(of word: String) -> [String]? {
+        guard entries[word] == nil, !word.hasPrefix("--") else { return nil }
+        let names = word.dropFirst().map { "-\($0)" }
+        guard let last = names.last, entries[last] != nil, names.dropLast().allSatisfy({ entries[$0]?.takesValue == false }) else {
+            return nil
+        }
+        return names
+    }
+
+    /// The option of one letter with its value right behind it, which no command accepts: `-d` for `-dVALUE`.
+    /// - Parameter option: An option as `options(in:)` returns it.
+    /// - Returns: The option without the value; nil if it is another option.
+    func letterBeforeValue(in option: String) -> String? {
+        guard entries[option] == nil, !option.hasPrefix("--") else { return nil }
+        for letter in option.dropFirst() {
+            guard let entry = entries["-\(letter)"] else { return nil }
+            if entry.takesValue { return "-\(letter)" }
+        }
+        return nil
+    }
+
+    /// The longest option, of more than one letter, with which a longer unknown word begins: `-pin` for `-pinVALUE`.
+    /// - Parameter word: The word.
+    /// - Returns: The option; nil if there is none.
+    func longestPrefix(of word: String) -> String? {
+        names.filter { $0.count > 2 && $0.count < word.count && word.hasPrefix($0) }.max { $0.count < $1.count }
     }
 }

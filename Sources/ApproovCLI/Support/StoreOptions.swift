@@ -45,6 +45,20 @@ struct StoreOptions: ParsableArguments {
         return store
     }
 
+    /// Tries a change on a new store in a temporary folder, if there is no store yet: a change that fails must not make one.
+    ///
+    /// It removes the folder.
+    /// - Parameter change: The change.
+    /// - Throws: The errors of `change`.
+    func rehearse(_ change: (AuthorityStore) async throws -> Void) async throws {
+        guard isMissing else { return }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "approov-\(UUID().uuidString)", directoryHint: .isDirectory)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Where no folder can be made, the change on the store itself reports the errors.
+        guard let store = try? AuthorityStore(directory: folder, access: .making) else { return }
+        try await change(store)
+    }
+
     /// The `errno` that keeps the database from being found; 0 when it is found.
     private var obstacle: Int32 { access(path + "/authority.sqlite", F_OK) == 0 ? 0 : errno }
 }

@@ -73,6 +73,12 @@ struct APICommandTests {
         try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", one)
         try await refused("malformedPin", "-managedTrustRoots", "-removePin", "x")
         try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
+        try await refused("is not one of the present pins", "-managedTrustRoots", "-keep", "-pin", one, "-removePin", two)
+        // What only an account with other entries can use.
+        try await refused("a.example.com needs managed trust roots or two pins", "-add", "a.example.com", "-pin", one)
+        try await refused("pinsRequired", "-add", "a.example.com")
+        try await refused("obliviousUnset", "-add", "a.example.com", "-pin", one, "-pin", two, "-oblivious")
+        try await refused("unknownKeyset", "-add", "a.example.com", "-pin", one, "-pin", two, "-keySetKID", "k")
     }
 
     @Test("-pins finds patterns in any spelling, and names the entry that covers a host without one")
@@ -105,19 +111,35 @@ struct APICommandTests {
     }
 
     @Test(
-        "A wrong file is rejected with the number of the entry, and no host is added",
+        "A wrong file is rejected with the number of the entry, and no store is made",
         arguments: [
             ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: the member "enforced" is unknown; did you mean enforce?"#),
             (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: entry 1 already names a.example.com"), (#"[%,7]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt must be a time in RFC 3339"),
             (#"[%,{"host":"b.example.com","pins":[]}]"#, "entry 2: b.example.com needs managed trust roots or two pins"),
+            (#"[{"host":"b.example.com","pins":["PIN"]},%]"#, "entry 1: b.example.com needs managed trust roots or two pins"),
+            (#"[%,{"host":"b c","pins":[]}]"#, "malformedHost: entry 2: "),
+            (#"[%,{"host":"b.example.com","pins":["PIN","PIN"]}]"#, "malformedPin: entry 2: "),
         ])
     func wrongFile(text: String, reason: String) async throws {
         let good = #"{"host":"a.example.com","pins":["\#(pins[0])","\#(pins[1])"]}"#
-        let run = try await approov("-import", try folder.write(text.replacing("%", with: good), to: "hosts.json"))
+        let file = try folder.write(text.replacing("PIN", with: pins[0]).replacing("%", with: good), to: "hosts.json")
+        let run = try await approov("-import", file)
         #expect(run.exitCode == 1 && run.output.isEmpty && run.errors.contains(reason), "\(run.errors)")
-        #expect(run.errors.split(separator: "\n").filter { !$0.contains("made a new store") }.count == 1)
-        #expect(try await approov("-list").output.isEmpty)
+        #expect(run.errors.split(separator: "\n").count == 1)
+        #expect(!FileManager.default.fileExists(atPath: data))
+    }
+
+    @Test("A wrong file changes no host of a store that there is, and a first change leaves no temporary file")
+    func existingStore() async throws {
+        let temporary = try TemporaryFolder()
+        let add = ["api", "-add", "a.example.com", "-pin", pins[0], "-pin", pins[1], "--data", data]
+        #expect(try await Approov.run(add, environment: ["TMPDIR": temporary.path]).exitCode == 0)
+        #expect(try temporary.names.isEmpty)
+        let file = try folder.write(#"[{"host":"b.example.com","pins":["\#(pins[0])"]}]"#, to: "hosts.json")
+        let run = try await approov("-import", file)
+        #expect(run.exitCode == 1 && run.errors.contains("entry 1: b.example.com needs managed trust roots or two pins"), "\(run.errors)")
+        #expect(try await approov("-list").lines.filter { !$0.hasPrefix(" ") }.count == 1)
     }
 }

@@ -37,6 +37,8 @@ struct ObliviousCommandTests {
         let early = try await approov("api", "-add", "a.example.com", "-oblivious", "-pin", pins[0], "-pin", pins[1])
         #expect(early.exitCode == 1)
         #expect(early.errors.contains("approov oblivious -set"))
+        // A store without a relay.
+        #expect(try await approov("policy", "-setRejectionReasons", "off").exitCode == 0)
         #expect(try await approov("oblivious", "-show").exitCode == 1)
         let nothing = try await approov("oblivious", "-show", "--json")
         #expect(nothing.exitCode == 0 && nothing.output == "{}\n" && nothing.errors.isEmpty)

@@ -126,6 +126,68 @@ struct UsageTests {
         #expect(run.errors.contains(reason) && !run.errors.contains("canary"), "\(run.errors)")
     }
 
+    @Test(
+        "A value right behind its option is not shown: the error names the option and asks for a separate argument",
+        arguments: [
+            (["call", "https://a.test", "-dcanary"], "-d"), (["call", "https://a.test", #"-d{"canary":1}"#], "-d"),
+            (["call", "https://a.test", "-dx=canary"], "-d"), (["call", "https://a.test", "-vdcanary", "-i"], "-d"),
+            (["call", "https://a.test", "-HAuthorization: canary"], "-H"), (["call", "-Xcanary", "https://a.test"], "-X"),
+            (["call", "https://a.test", "-dcanary", "--help"], "-d"), (["call", "--frob", "--help", "-dcanary"], "-d"),
+            (["call", "https://a.test", "-dcanary", "--pin", "bad"], "-d"),
+            (["secstrings", "-addKey", "k", "-predefinedValuecanary"], "-predefinedValue"),
+            (["secstrings", "-addKey", "k", "--predefinedValue:canary"], "--predefinedValue"),
+            (["token", "-checkcanary"], "-check"),
+        ])
+    func joinedValue(arguments: [String], option: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.output.isEmpty)
+        let reason = "unknown option '\(option)…'; the value of \(option) must be a separate argument"
+        #expect(run.errors.hasPrefix("Error: \(reason)\nUsage: approov \(arguments[0])"), "\(run.errors)")
+        #expect(!run.errors.contains("canary"), "\(run.errors)")
+    }
+
+    @Test(
+        "A misspelt option that begins with another one is named as far as it is known, with a suggestion",
+        arguments: [
+            (["api", "-pinFrm", "f"], "'-pin…'; did you mean '-pinFrom'?"), (["api", "-lists"], "'-list…'; did you mean '-list'?"),
+            (["api", "-addd", "a.test"], "'-add…'; the value of -add must be a separate argument"),
+        ])
+    func longerOption(arguments: [String], reason: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.errors.hasPrefix("Error: unknown option \(reason)\nUsage: approov api"), "\(run.errors)")
+    }
+
+    @Test("Flags of one letter may be combined, and are then no unknown option")
+    func combinedFlags() async throws {
+        let run = try await Approov.run("call", "https://a.test", "-iv", "--pin", "bad")
+        #expect(run.exitCode == 2 && run.errors.contains("--pin must be sha256/"), "\(run.errors)")
+    }
+
+    @Test(
+        "No error shows a word that the parser cannot read, that belongs to no option, or that follows a flag",
+        arguments: [
+            (["call", "https://a.test", "-d", "-----BEGIN canary-----"], "write OPTION=VALUE"),
+            (["call", "https://a.test", "-d", "-=canary"], "write OPTION=VALUE"),
+            (["secstrings", "-addKey", "k", "-predefinedValue", "---canary"], "write OPTION=VALUE"),
+            (["call", "https://a.test", "-H", "Authorization: Bearer", "canary"], "a word belongs to no option"),
+            (["call", "https://a.test", "-d", "two", "more", "canary"], "a word belongs to no option"),
+            (["token", "-genExample", "a.test", "-setDataHashInToken", "Bearer", "canary"], "a word belongs to no option"),
+            (["devkey", "-change", "canary"], "a word belongs to no option"), (["devkey", "-change=canary"], "an option takes no value"),
+        ])
+    func hiddenWord(arguments: [String], reason: String) async throws {
+        let run = try await Approov.run(arguments)
+        #expect(run.exitCode == 2 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("Error: ") && run.errors.contains("Usage: approov \(arguments[0])"), "\(run.errors)")
+        #expect(run.errors.contains(reason) && !run.errors.contains("canary"), "\(run.errors)")
+    }
+
+    @Test("A value that begins with dashes may follow its option and =")
+    func dashesAfterEquals() {
+        for arguments in [["secstrings", "-addKey", "k", "-predefinedValue=-----BEGIN"], ["call", "https://a.test", "-d=-----BEGIN"]] {
+            #expect(throws: Never.self) { try ApproovCommand.parseAsRoot(arguments) }
+        }
+    }
+
     @Test("A public URL may have a path, and the port 0", arguments: ["https://a.test:0", "HTTPS://a.test/path/", "https://[::1]:8443"])
     func publicURL(url: String) {
         #expect(throws: Never.self) { try ApproovCommand.parseAsRoot(["serve", "--public-url", url]) }

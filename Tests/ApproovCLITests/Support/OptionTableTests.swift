@@ -20,8 +20,20 @@ import Testing
         arguments: [
             (["-d", "-secret", "-v"], ["-d", "-v"]), (["--state=-secret", "-x"], ["--state", "-x"]), (["-v", "-i", "url"], ["-v", "-i"]),
             (["-unknown", "-x"], ["-unknown", "-x"]), (["url", "--", "-d"], []), (["-d", "--", "-v"], ["-d"]), (["-d"], ["-d"]),
+            (["-iv", "-vd", "-secret", "-X"], ["-i", "-v", "-v", "-d", "-X"]), (["-dsecret", "-v"], ["-dsecret", "-v"]),
         ] as [([String], [String])])
     func options(words: [String], options: [String]) throws {
         #expect(try #require(OptionTable(of: CallCommand.self)).options(in: words) == options)
+    }
+
+    @Test("A value right behind an option of one letter is found, also behind flags")
+    func letterBeforeValue() throws {
+        let table = try #require(OptionTable(of: CallCommand.self))
+        for (option, letter) in [("-dsecret", "-d"), ("-ivHsecret", "-H"), ("-d{1}", "-d"), ("-X…", "-X")] {
+            #expect(table.letterBeforeValue(in: option) == letter)
+        }
+        for option in ["-d", "-i", "-insecure", "--data", "-secret", "-", ""] { #expect(table.letterBeforeValue(in: option) == nil) }
+        #expect(table.longestPrefix(of: "--pin:secret") == "--pin" && table.longestPrefix(of: "--pin") == nil)
+        #expect(table.longestPrefix(of: "-insecure") == nil)
     }
 }
