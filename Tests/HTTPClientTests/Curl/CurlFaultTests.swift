@@ -1,6 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import Foundation
+import Glibc
 import HTTPClient
 import HTTPTypes
 import TestTags
@@ -332,7 +333,31 @@ import Testing
         }
     }
 
-    @Test("A stalled handshake, a closed port and an unknown host fail with the matching error codes")
+    /// A port of loopback at which every connection is refused: a socket is bound to it and does not listen, so no other test gets it.
+    private final class RefusingPort: Sendable {
+        let number: UInt16
+        private let socket: Int32
+
+        init() throws {
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+                }
+            }
+            self.socket = socket
+            number = UInt16(bigEndian: address.sin_port)
+            try #require(isBound)
+        }
+
+        deinit { close(socket) }
+    }
+
+    @Test("A stalled handshake, a port at which no server listens and an unknown host fail with the matching error codes")
     func connecting() async throws {
         let silent = try await RawServer.start { connection in await connection.waitForClose() }
         let transport = try CurlTransport()
@@ -343,7 +368,10 @@ import Testing
         let connecting = request
         #expect(await transportError { try await transport.send(connecting) }?.code == .connectTimeout)
         await silent.stop()
-        #expect(await transportError { try await transport.send(connecting) }?.code == .connectionFailed)
+        let port = try RefusingPort()
+        let refused = TransportRequest(url: try TransportURL("https://127.0.0.1:\(port.number)/"), policy: policy)
+        #expect(await transportError { try await transport.send(refused) }?.code == .connectionFailed)
+        withExtendedLifetime(port) {}
         request.url = try TransportURL("https://no-such-host.invalid/")
         let unresolved = request
         let error = await transportError { try await transport.send(unresolved) }
