@@ -25,10 +25,15 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         case predicate(@Sendable (URL) -> Bool)
     }
 
-    private struct Rule: Sendable {
+    /// A class, so that a look-up copies one reference for each rule.
+    private final class Rule: Sendable {
         let scope: Scope
         let description: String
         let change: @Sendable (inout ScopedConfiguration) -> Void
+
+        init(_ scope: Scope, _ description: String, _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void) {
+            (self.scope, self.description, self.change) = (scope, description, change)
+        }
     }
 
     /// The most rules.
@@ -37,8 +42,9 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     /// The URL that patterns are relative to.
     public let base: URL
     private var rules: [Rule] = []
-    /// For the last URL, whether the pattern of each rule covers it; empty for a URL that cannot be requested.
-    private var covered = LastValue<URL, [Bool]>()
+    /// The rules that may apply to the last URL: those whose pattern covers it, and those with a closure; none for a URL that cannot be
+    /// requested.
+    private var candidates = LastValue<URL, [Rule]>()
 
     /// Makes an empty list of rules.
     ///
@@ -59,7 +65,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     public mutating func configure(
         _ glob: String, description: String, _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void
     ) throws {
-        try add(Rule(scope: .glob(try URLGlob(glob, relativeTo: base)), description: description, change: change))
+        try add(Rule(.glob(try URLGlob(glob, relativeTo: base)), description, change))
     }
 
     /// Adds a rule for the URLs that a closure selects.
@@ -73,7 +79,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         description: String, where predicate: @escaping @Sendable (URL) -> Bool,
         _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void
     ) throws {
-        try add(Rule(scope: .predicate(predicate), description: description, change: change))
+        try add(Rule(.predicate(predicate), description, change))
     }
 
     private mutating func add(_ rule: Rule) throws {
@@ -81,7 +87,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
             throw APIError(.invalidURL, "there are \(Self.maximumRules) rules for URLs already; use fewer and wider patterns")
         }
         rules.append(rule)
-        covered = LastValue()
+        candidates = LastValue()
     }
 
     /// Lists the rules that apply to a URL, in their order: their descriptions and patterns, without any value.
@@ -111,15 +117,15 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
 
     private func forEachRule(matching url: URL, _ body: (Rule) -> Void) {
         guard !rules.isEmpty else { return }
-        let covered = covered.value(for: url) { url in
+        let candidates = candidates.value(for: url) { url in
             // A URL that cannot be requested matches no rule: the session refuses it.
             guard let canonical = try? TransportURL(url) else { return [] }
-            return rules.map { rule in
+            return rules.filter { rule in
                 guard case .glob(let glob) = rule.scope else { return true }
                 return glob.covers(canonical)
             }
         }
-        for (rule, isCovered) in zip(rules, covered) where isCovered {
+        for rule in candidates {
             if case .predicate(let predicate) = rule.scope, !predicate(url) { continue }
             body(rule)
         }
@@ -154,6 +160,15 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
         guard let url = request.url, let policy = configuration(for: url).retries else { return .doNotRetry }
         return await policy.retry(request, after: outcome, attempt: attempt)
+    }
+
+    /// Asks the policy of the rules for the request's URL whether to send it again; see ``retry(_:after:attempt:)``.
+    ///
+    /// - Parameter exchange: The attempt and its outcome.
+    /// - Returns: The decision.
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+        guard let url = exchange.url, let policy = configuration(for: url).retries else { return .doNotRetry }
+        return await policy.retry(exchange)
     }
 
     /// Calls the validators of the rules for the response's URL.

@@ -1,9 +1,15 @@
+package import Foundation
 public import FoundationNetworking
+import HTTPTypes
 
 /// One attempt to send a request, with its outcome, as an interceptor judges it.
 public struct RequestExchange: Sendable {
-    /// The request as the caller made it.
-    public let request: URLRequest
+    /// The request as the caller made it, with the session's per-request headers of the call.
+    public var request: URLRequest { bare.adding(perRequestFields) }
+    /// The URL of ``request``, which need not be made for it.
+    package var url: URL? { bare.url }
+    private let bare: URLRequest
+    private let perRequestFields: HTTPFields
     /// The request as the interceptors left it for the attempt, or for its last redirect, with the session's own header fields; nil if no
     /// response arrived.
     public let sent: URLRequest?
@@ -28,7 +34,17 @@ public struct RequestExchange: Sendable {
     public init(
         request: URLRequest, sent: URLRequest?, outcome: RequestOutcome, attempt: Int = 1, ownRetries: Int = 0, hasLeftOrigin: Bool = false
     ) {
-        self.request = request
+        self.init(
+            request: request, perRequestFields: HTTPFields(), sent: sent, outcome: outcome, attempt: attempt, ownRetries: ownRetries,
+            hasLeftOrigin: hasLeftOrigin)
+    }
+
+    init(
+        request: URLRequest, perRequestFields: HTTPFields, sent: URLRequest?, outcome: RequestOutcome, attempt: Int, ownRetries: Int,
+        hasLeftOrigin: Bool
+    ) {
+        bare = request
+        self.perRequestFields = perRequestFields
         self.sent = sent
         self.outcome = outcome
         self.attempt = attempt

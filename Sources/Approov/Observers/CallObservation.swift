@@ -9,6 +9,8 @@ import Synchronization
 final class CallObservation: Sendable {
     let queues: [ObserverQueue]
     let wantsTimings: Bool
+    /// Whether an observer sees values of header fields.
+    let showsHeaders: Bool
     let masks: PathMasks
     let metrics: ClientCounters?
     let tracing: CallTracing?
@@ -33,6 +35,7 @@ final class CallObservation: Sendable {
         let reserved = PerRequestHeaderStation.reserved(names: names, substitutedHeaders: substitutedHeaders)
         queues = configuration.observers.map { ObserverQueue($0, reserved: reserved) }
         wantsTimings = configuration.observers.contains { $0.wantsTimings }
+        showsHeaders = queues.contains { !$0.shown.isEmpty }
         metrics = configuration.metrics.map { ClientCounters($0) }
         tracing = configuration.tracer.map { CallTracing(tracer: $0, reserved: reserved) }
         describesRequests = !queues.isEmpty || tracing != nil

@@ -20,8 +20,8 @@ final class ObservedCall: Sendable {
         var response: ResponseSummary?
         var timings: TransferTimings?
         var isOver = false
-        /// The names, in lower case, of the headers that are not shown.
-        var secretHeaders: Set<String>
+        /// The names, in lower case, of the headers that are not shown, beside those of the session.
+        var furtherSecretHeaders: [String] = []
     }
 
     private let observation: CallObservation
@@ -29,10 +29,12 @@ final class ObservedCall: Sendable {
     private let method: String
     private let start: Duration
     private let span: CallSpan?
-    private let state: Mutex<State>
+    /// The names, in lower case, of the session's headers that are not shown.
+    private let secretHeaders: Set<String>
+    private let state = Mutex(State())
 
     init(_ observation: CallObservation, number: UInt64, method: String, hiding secretHeaders: Set<String> = []) {
-        state = Mutex(State(secretHeaders: secretHeaders))
+        self.secretHeaders = secretHeaders
         self.observation = observation
         self.number = number
         self.method = method
@@ -46,10 +48,18 @@ final class ObservedCall: Sendable {
         return { [self] timings in state.withLock { $0.timings = timings } }
     }
 
-    /// Hides the values of further headers, in requests and in responses.
-    func hide(_ names: Set<String>) {
-        guard !names.isEmpty else { return }
-        state.withLock { $0.secretHeaders.formUnion(names.map { $0.lowercased() }) }
+    /// Hides the values of further headers, in requests and in responses, if their names say that they may be secrets.
+    ///
+    /// - Parameter names: The names.
+    func hideSecrets(among names: some Sequence<String>) {
+        guard observation.showsHeaders else { return }
+        let secret = names.filter(ApproovSession.mayBeSecret).map { $0.lowercased() }
+        if !secret.isEmpty { state.withLock { $0.furtherSecretHeaders += secret } }
+    }
+
+    /// The names, in lower case, of the headers that are not shown; only for a session that shows some.
+    private func hiddenHeaders(_ state: State) -> Set<String> {
+        observation.showsHeaders ? secretHeaders.union(state.furtherSecretHeaders) : []
     }
 
     /// Notes where the call is.
@@ -76,7 +86,7 @@ final class ObservedCall: Sendable {
             state.timings = nil
             state.sentAt = now
             state.sent += 1
-            return (state.sent == 1, state.secretHeaders)
+            return (state.sent == 1, hiddenHeaders(state))
         }
         guard observation.describesRequests else { return }
         var summary = RequestSummary(
@@ -95,14 +105,14 @@ final class ObservedCall: Sendable {
         let now = observation.time.uptime
         guard observation.describesRequests else { return state.withLock { $0.status = response.status } }
         let names = RequestSummary.names(of: response.headerFields)
-        let size = response.headerFields[.contentLength].flatMap { Int($0) }
+        let size = response.headerFields.scanValue(of: .contentLength).flatMap { Int($0) }
         var (summary, hidden) = state.withLock { state in
             let summary = ResponseSummary(
                 call: number, attempt: state.attempt, redirect: state.redirect, status: response.status, version: response.version,
                 headerNames: names, bodySize: size, duration: now - state.sentAt)
             state.response = summary
             state.status = response.status
-            return (summary, state.secretHeaders)
+            return (summary, hiddenHeaders(state))
         }
         for queue in observation.queues {
             summary.shownHeaders = queue.shown.values(of: response.headerFields, hiding: hidden)
@@ -144,8 +154,10 @@ final class ObservedCall: Sendable {
     private func end() -> State? {
         state.withLock { state in
             guard !state.isOver else { return nil }
-            state.isOver = true
-            return state
+            var over = State()
+            over.isOver = true
+            // Moves what the call has kept, instead of copying it.
+            return exchange(&state, with: over)
         }
     }
 

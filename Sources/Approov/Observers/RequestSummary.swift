@@ -67,7 +67,13 @@ public struct RequestSummary: Sendable, Hashable {
     /// The most names of one kind.
     private static let maximumNames = 100
 
-    static func names(of fields: HTTPFields) -> [String] { fields.prefix(maximumNames).map { LoggableText.name($0.name.canonicalName) } }
+    static func names(of fields: HTTPFields) -> [String] {
+        fields.prefix(maximumNames).map { field in
+            // The characters of a token (RFC 9110, section 5.6.2) need no escaping.
+            let name = field.name.canonicalName
+            return name.utf8.count <= LoggableText.longestName ? name : LoggableText.name(name)
+        }
+    }
 
     private static func names(ofQuery query: Substring) -> [String] {
         query.split(separator: "&", maxSplits: maximumNames, omittingEmptySubsequences: true).prefix(maximumNames).map { item in

@@ -14,6 +14,9 @@ struct ShownHeaders: Sendable {
         names = Set(wanted.map { $0.lowercased() }.filter { !reserved.contains($0) && !Self.mayHoldCredential($0) })
     }
 
+    /// Whether the observer sees no values.
+    var isEmpty: Bool { names.isEmpty }
+
     /// Returns the values to show, by name; empty without an allocation if there are none.
     ///
     /// - Parameters:

@@ -72,6 +72,16 @@ public struct RetryPolicy: AddingInterceptor {
         return .retryAfter(asked + firstDelay * jitter())
     }
 
+    /// Decides whether to send a request again; see ``retry(_:after:attempt:)``.
+    ///
+    /// - Parameter exchange: The attempt and its outcome.
+    /// - Returns: The decision.
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+        // Most responses are final, and then the request need not be made.
+        if let head = exchange.outcome.head, !statuses.contains(head.statusCode) { return .doNotRetry }
+        return await retry(exchange.request, after: exchange.outcome, attempt: exchange.attempt)
+    }
+
     private func mayBeRepeated(_ request: URLRequest, after outcome: RequestOutcome) -> Bool {
         guard case .failure(let error as ApproovError) = outcome else { return false }
         return error.isRetryable || [.networkingError, .timedOut].contains(error.code) && hasTrustedKey(request)

@@ -59,6 +59,8 @@ enum RedirectRules {
                 "\(step.url.host) redirects to plain http at \(target.host), where no pins hold: have it use https")
         }
         var next = step
+        next.request = step.wholeRequest
+        next.perRequestFields = HTTPFields()
         next.substitutes = secrets
         next.request.url = url
         next.url = target
@@ -131,6 +133,14 @@ extension URLRequest {
     mutating func removeHeaders(where predicate: (String) -> Bool) {
         guard let headers = allHTTPHeaderFields, headers.keys.contains(where: predicate) else { return }
         allHTTPHeaderFields = headers.filter { !predicate($0.key) }
+    }
+
+    /// Returns the request with the header fields that it does not have yet.
+    func adding(_ fields: HTTPFields) -> URLRequest {
+        guard !fields.isEmpty else { return self }
+        var request = self
+        request.addMissingHeaders(Dictionary(fields.map { ($0.name.rawName, $0.value) }) { first, _ in first })
+        return request
     }
 
     /// Adds the headers that the request does not have yet, in any letter case.

@@ -8,6 +8,8 @@ import HTTPTypes
 struct RedirectStep {
     /// The request without the additions of interceptors and the session.
     var request: URLRequest
+    /// The app's per-request headers, as far as they are not in ``request``: Foundation takes long to change a request.
+    var perRequestFields = HTTPFields()
     var url: TransportURL
     var body: RequestBody
     /// Whether a redirect has left the first origin.
@@ -35,6 +37,9 @@ struct RedirectStep {
         self.request = request
         self.body = body
     }
+
+    /// ``request`` with the app's per-request headers.
+    var wholeRequest: URLRequest { request.adding(perRequestFields) }
 }
 
 extension URLRequest {

@@ -122,9 +122,9 @@ struct RequestPerformer: Sendable {
     ) async throws -> RedirectStep {
         try await stations.gate.wait(by: deadline, observation)
         do {
-            if attempt == 1 { try stations.perRequestHeaders.beginCall(&first.request) }
+            if attempt == 1 { try stations.perRequestHeaders.beginCall(&first) }
             var step = first
-            try stations.perRequestHeaders.beginAttempt(&step.request)
+            try stations.perRequestHeaders.beginAttempt(&step)
             return step
         } catch {
             throw FinalError(cause: error)

@@ -21,11 +21,14 @@ package enum LoggableText {
         return result
     }
 
+    /// The longest name that is not cut, in characters.
+    package static let longestName = 80
+
     /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
     package static func name(_ name: String) -> String {
         // Most names need no change.
-        if name.utf8.count <= 80, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return name }
-        let shown = name.unicodeScalars.prefix(80).map { (0x21...0x7E).contains($0.value) ? Character($0) : "?" }
-        return String(shown) + (name.unicodeScalars.count > 80 ? "…" : "")
+        if name.utf8.count <= longestName, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return name }
+        let shown = name.unicodeScalars.prefix(longestName).map { (0x21...0x7E).contains($0.value) ? Character($0) : "?" }
+        return String(shown) + (name.unicodeScalars.count > longestName ? "…" : "")
     }
 }

@@ -14,6 +14,9 @@ struct AdaptiveSpin {
         mean = limit * Self.longest
     }
 
+    /// Makes the next waits sleeps, because other work needs the processor; about twenty short waits begin the spins again.
+    mutating func rest() { mean = limit * Self.longest }
+
     /// A longer wait than this many limits counts as this many, so that one of them ends the spins, and twenty short ones begin them again.
     private static let longest: UInt64 = 8
 

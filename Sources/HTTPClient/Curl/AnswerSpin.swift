@@ -6,6 +6,8 @@ import Synchronization
 /// Only while one request is under way: with several, the threads have other work, and requests that leave together cost less.
 final class AnswerSpin: Sendable {
     private let spin: Mutex<AdaptiveSpin>
+    /// Whether several requests were under way since the last one that was alone.
+    private let isResting = Atomic(true)
 
     /// - Parameter limit: The longest spin, in nanoseconds; 0: no spin at all.
     init(limit: UInt64) { spin = Mutex(AdaptiveSpin(limit: limit)) }
@@ -21,6 +23,15 @@ final class AnswerSpin: Sendable {
 
     /// Notes when the head of a response came; both in the driver's nanoseconds.
     func note(start: UInt64, head: UInt64) {
+        isResting.store(false, ordering: .relaxed)
         spin.withLock { $0.note(head > start ? head - start : 0) }
+    }
+
+    /// Makes the next waits sleeps, because several requests are under way: among them, one may be alone for a moment.
+    func rest() {
+        // Costs busy callers no lock.
+        guard !isResting.load(ordering: .relaxed) else { return }
+        isResting.store(true, ordering: .relaxed)
+        spin.withLock { $0.rest() }
     }
 }

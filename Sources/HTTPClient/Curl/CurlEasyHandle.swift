@@ -7,6 +7,8 @@ import Synchronization
 /// `@unchecked Sendable`: an easy handle may be used on any thread, but by one at a time: the one that holds the transfer.
 final class CurlEasyHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
+    /// The header lines of the request, which libcurl borrows until ``forgetRequest()``.
+    let headers = CurlHeaderList()
     /// The transfer that libcurl's callbacks serve.
     ///
     /// Not retained, because the transfer retains this handle for as long as libcurl may call.
@@ -119,6 +121,7 @@ final class CurlEasyHandle: @unchecked Sendable {
         }
         forgetRefusal()
         clibcurl_set_list(pointer, CURLOPT_HTTPHEADER, nil)
+        headers.clear()
         if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
     }
 

@@ -8,7 +8,7 @@ final class CurlExchange: Sendable {
         var isDecoded = false
     }
 
-    private typealias State = CurlExchangeState<
+    typealias State = CurlExchangeState<
         RawHead, CheckedContinuation<RawHead, any Error>, CheckedContinuation<[UInt8]?, any Error>
     >
 
@@ -29,6 +29,9 @@ final class CurlExchange: Sendable {
             if let result = state.withLock({ $0.takeHead(or: waiter) }) { waiter.resume(with: result) }
         }
     }
+
+    /// Takes what is there of the body without waiting.
+    func readNow() -> State.Read { state.withLock { $0.read() } }
 
     /// The next part of the body; nil at its end.
     ///

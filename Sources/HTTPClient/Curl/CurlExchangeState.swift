@@ -41,6 +41,9 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
 
     private var head = HeadState.expected
     private var bodyWaiter: BodyWaiter?
+    /// The part to read next, which is the only one of most responses; nil when none waits.
+    private var first: [UInt8]?
+    /// The parts after it.
     private var parts: Deque<[UInt8]> = []
     private var buffered = 0
     /// Whether receiving waits for the reader.
@@ -84,7 +87,8 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
 
     /// Takes the next part of the body.
     mutating func read() -> Read {
-        guard let part = parts.popFirst() else { return end.map(Read.end) ?? .wait }
+        guard let part = first.take() else { return end.map(Read.end) ?? .wait }
+        first = parts.popFirst()
         buffered -= part.count
         let unpause = isPaused && buffered <= Self.highWater / 2
         if unpause { isPaused = false }
@@ -105,18 +109,28 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
     /// Takes a part that arrived.
     mutating func append(_ part: UnsafeBufferPointer<UInt8>) -> Arrival {
         if let reader = bodyWaiter.take() { return .wanted(by: reader) }
-        guard buffered + part.count <= Self.highWater || parts.isEmpty else {
+        guard buffered + part.count <= Self.highWater || first == nil else {
             isPaused = true
             return .refused
         }
         buffered += part.count
         // A server may send single bytes, and each array has a cost of its own.
-        if let last = parts.last, last.count < Self.smallest, last.count + part.count <= Self.largest {
+        if first == nil {
+            first = [UInt8](part)
+        } else if parts.isEmpty, takes(part, after: first) {
+            first? += part
+        } else if takes(part, after: parts.last) {
             parts[parts.count - 1] += part
         } else {
             parts.append([UInt8](part))
         }
         return .kept
+    }
+
+    /// Whether a part becomes a piece of the one before it.
+    private func takes(_ part: UnsafeBufferPointer<UInt8>, after last: [UInt8]?) -> Bool {
+        guard let last else { return false }
+        return last.count < Self.smallest && last.count + part.count <= Self.largest
     }
 
     /// Ends the exchange; the first end counts.
@@ -130,6 +144,7 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
         if end == nil { (end, self.trailers) = (result, trailers) }
         // After a failure the unread parts are dropped: the reader learns of the failure first.
         if case .failure = result {
+            first = nil
             parts.removeAll()
             buffered = 0
         }

@@ -162,6 +162,11 @@ final class CurlLoop {
             pool.startedTransfers += 1
             transfer.activeIndex = active.count
             active.append(transfer)
+            // Of several callers, one may be alone for a moment: the others need the processor.
+            if active.count > 1 {
+                serverSpin.rest()
+                callerSpin.rest()
+            }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             // Here, because libcurl may send content before the driver takes its next messages.
             if transfer.options.control?.isSuspended == true { suspend(transfer) }

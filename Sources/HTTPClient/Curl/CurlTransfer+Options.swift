@@ -24,9 +24,9 @@ extension CurlTransfer {
     }
 
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
-        // One buffer for all lines: a field takes an allocation less.
-        var line: [UInt8] = []
-        if !request.headerFields.isEmpty { line.reserveCapacity(1_024) }
+        let headers = easy.headers
+        // An earlier attempt to configure the handle may have failed.
+        headers.clear()
         for field in request.headerFields {
             switch field.name.canonicalName {
             case "content-length": continue
@@ -35,42 +35,16 @@ extension CurlTransfer {
                 throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
             default: break
             }
-            try addHeader(field, &line)
+            // Byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5). The semicolon is libcurl's notation for a field without a value.
+            field.withUnsafeBytesOfValue { headers.add(field.name.rawName, $0.isEmpty ? ";" : ": ", $0) }
         }
-        // libcurl would add these itself; the last two only when there is content, or could be.
-        if !request.headerFields.scan(for: .accept) { try leaveOut("Accept") }
+        // Without a value, libcurl leaves out what it would add itself; the last two only when there is content, or could be.
+        if !request.headerFields.scan(for: .accept) { headers.add("Accept", ":") }
         if upload.hasContent || (request.method != .get && request.method != .head) {
-            if !request.headerFields.scan(for: .contentType) { try leaveOut("Content-Type") }
-            try leaveOut("Expect")
+            if !request.headerFields.scan(for: .contentType) { headers.add("Content-Type", ":") }
+            headers.add("Expect", ":")
         }
-        try easy.set(CURLOPT_HTTPHEADER, headers)
-    }
-
-    /// Adds a field byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5).
-    private func addHeader(_ field: HTTPField, _ line: inout [UInt8]) throws(TransportError) {
-        line.removeAll(keepingCapacity: true)
-        line += field.name.rawName.utf8
-        field.withUnsafeBytesOfValue { value in
-            // The semicolon is libcurl's notation for a field without a value.
-            line += value.isEmpty ? ";".utf8 : ": ".utf8
-            line += value
-            line.append(0)
-        }
-        try addHeader(line)
-    }
-
-    // The line ends with a NUL, as in C.
-    private func addHeader(_ line: [UInt8]) throws(TransportError) {
-        let longer = line.withUnsafeBytes { curl_slist_append(headers, $0.bindMemory(to: CChar.self).baseAddress) }
-        guard let longer else {
-            throw TransportError(.internalError, "libcurl could not store a header field; the process may be out of memory")
-        }
-        headers = longer
-    }
-
-    /// Keeps libcurl from adding this field itself.
-    private func leaveOut(_ name: String) throws(TransportError) {
-        try addHeader(Array("\(name):".utf8) + [0])
+        try easy.set(CURLOPT_HTTPHEADER, headers.link())
     }
 
     /// Fills libcurl's buffer with the next bytes of the request's content.

@@ -19,9 +19,6 @@ final class CurlTransfer: @unchecked Sendable {
     let isIdempotent: Bool
     let isHead: Bool
     let url: TransportURL
-    /// The header lines, which libcurl borrows for as long as the transfer lives.
-    var headers: UnsafeMutablePointer<curl_slist>?
-
     /// Counts the transfer among those under way; the driver releases it when it has taken the transfer out of libcurl.
     var permit: ConcurrencyLimit.Permit?
 
@@ -89,7 +86,6 @@ final class CurlTransfer: @unchecked Sendable {
         // A failed attempt may leave state in the handle that we cannot see (7.88 counts the streams that wait to be read there), so only a
         // handle that ended well is used again.
         if hasEndedWell { handles.give(back: easy) } else { easy.forgetRequest() }
-        curl_slist_free_all(headers)
     }
 
     /// Whether the requesting task was cancelled, which may happen before the driver hears of the transfer.

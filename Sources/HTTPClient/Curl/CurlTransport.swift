@@ -176,7 +176,10 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
     }
 
     private func answer(to transfer: CurlTransfer) async throws -> CurlExchange.RawHead {
-        guard load.count <= 1 else { return try await transfer.exchange.head() }
+        guard load.count <= 1 else {
+            answerSpin.rest()
+            return try await transfer.exchange.head()
+        }
         let start = CurlLoop.clock()
         // This thread may have to make the content, for example an event loop.
         let isContentReady = !transfer.upload.hasContent || transfer.upload.isSmall
@@ -261,6 +264,16 @@ final class CurlBodySource: ResponseBodySource {
     func next() async throws -> [UInt8]? {
         // Local copies, because a cancellation may outlive the consumer.
         let (transfer, mailbox) = (transfer, transport.mailbox)
+        // The whole of a small response is there when its head is.
+        switch transfer.exchange.readNow() {
+        case .part(let part, let mayGoOn):
+            if mayGoOn { mailbox.post(.unpause(transfer)) }
+            return part
+        case .end(let result):
+            try result.get()
+            return nil
+        case .wait: break
+        }
         return try await withTaskCancellationHandler {
             try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }
         } onCancel: {

@@ -113,6 +113,21 @@ import Testing
         #expect(await decision(policy(key: true), "POST", key, after: .failure(ApproovError(.pinningError, ""))) == .doNotRetry)
     }
 
+    @Test("The Idempotency-Key of a session's per-request headers counts like that of the request")
+    func perRequestKey() async throws {
+        func exchange(_ fields: HTTPFields, status: Int) throws -> RequestExchange {
+            RequestExchange(
+                request: URLRequest("https://api.test/", method: "POST"), perRequestFields: fields, sent: nil,
+                outcome: .response(try head(status)), attempt: 1, ownRetries: 0, hasLeftOrigin: false)
+        }
+        let name = try #require(HTTPField.Name("Idempotency-Key"))
+        let fields: HTTPFields = [name: "k"]
+        #expect(try exchange(fields, status: 503).request.value(forHTTPHeaderField: "Idempotency-Key") == "k")
+        #expect(await policy(key: true).retry(try exchange(fields, status: 503)) == .retryAfter(.milliseconds(500)))
+        #expect(await policy(key: true).retry(try exchange([:], status: 503)) == .doNotRetry)
+        #expect(await policy(key: true).retry(try exchange(fields, status: 200)) == .doNotRetry)
+    }
+
     /// Performs a request in a session with the policy, and lets the time of each delay pass.
     private func send(_ request: URLRequest, in world: World, _ policy: RetryPolicy) async throws -> (Data, HTTPURLResponse) {
         let session = try world.configured { $0.interceptors = [policy] }

@@ -24,6 +24,16 @@ import Testing
         #expect(isWorthwhile(after: short + [1_000_000_000] + short.prefix(20)))
     }
 
+    @Test("A rest ends it, and twenty short waits begin it again")
+    func rest() {
+        var spin = AdaptiveSpin(limit: 100)
+        for _ in 0..<100 { spin.note(30) }
+        spin.rest()
+        #expect(!spin.isWorthwhile)
+        for _ in 0..<20 { spin.note(30) }
+        #expect(spin.isWorthwhile)
+    }
+
     @Test("It never begins while waits are longer than it may last, or when every fifth one is long")
     func longWaits() {
         #expect(!isWorthwhile(after: Array(repeating: 110, count: 1_000)))

@@ -44,6 +44,22 @@ import Testing
         spin.note(start: 5_000, head: 5_000_000_000)
         #expect(!spin.isWorthwhile)
     }
+
+    @Test("Several requests at once end it, each time, although one of them is alone for a moment")
+    func rest() {
+        let spin = AnswerSpin(limit: 1_000)
+        for _ in 0..<2 {
+            for _ in 0..<30 { spin.note(start: 5_000, head: 5_100) }
+            #expect(spin.isWorthwhile)
+            for _ in 0..<2 { spin.rest() }
+            #expect(!spin.isWorthwhile)
+        }
+        for _ in 0..<5 {
+            for _ in 0..<4 { spin.note(start: 5_000, head: 5_100) }
+            spin.rest()
+        }
+        #expect(!spin.isWorthwhile)
+    }
 }
 
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct DriverSpinTests {

@@ -41,7 +41,7 @@ struct CredentialStation: Sendable {
         let snapshot = credential.holder.snapshot
         guard !credential.wipesOnChange || snapshot.generation == flight?.generation else { throw CancellationError() }
         let hasOwn = draft.fields.contains { $0.name == name }
-        let isExempt = snapshot.value == nil || hasOwn ? unboundRequests.allow(step.request) : false
+        let isExempt = snapshot.value == nil || hasOwn ? unboundRequests.allow(step.wholeRequest) : false
         // A login call may carry another credential in the same header.
         if hasOwn, isExempt { return }
         guard let value = snapshot.value else {

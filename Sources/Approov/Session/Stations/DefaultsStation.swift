@@ -12,6 +12,7 @@ struct DefaultsStation: Sendable {
     func draft(of step: RedirectStep) throws -> RequestDraft {
         let request = step.request
         var fields = try HTTPFields(request)
+        for field in step.perRequestFields where !fields.scan(for: field.name) { fields.append(field) }
         defaults.merge(into: &fields, hasLeftOrigin: step.hasLeftOrigin)
         // Append the cookies as one field: setting the field by name would split it into one field per cookie.
         if request.httpShouldHandleCookies, let cookies = defaults.cookies, let url = request.url, !fields.scan(for: .cookie),

@@ -73,7 +73,7 @@ struct InterceptorStation: Sendable {
         from interceptor: any AddingInterceptor, to draft: inout RequestDraft, _ hasLeftOrigin: Bool, _ call: ObservedCall?
     ) throws {
         guard let url = draft.request.url, let additions = interceptor.additions(for: url) else { return }
-        if let call { call.hide(Set(additions.headers.keys.filter(ApproovSession.mayBeSecret))) }
+        if let call { call.hideSecrets(among: additions.headers.keys) }
         for (name, value) in additions.headers {
             if let parsed = HTTPField.Name(name), draft.fields.scan(for: parsed) { continue }
             if hasLeftOrigin, ApproovSession.mayBeSecret(name) {

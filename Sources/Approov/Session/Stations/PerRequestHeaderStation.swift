@@ -1,6 +1,7 @@
 @_spi(Internals) import ApproovBase
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import HTTPTypes
 import MessageSignatures
 
@@ -25,20 +26,19 @@ struct PerRequestHeaderStation: Sendable {
 
     /// Adds the fields of a call.
     ///
-    /// - Parameter request: The caller's request; on return, with the fields.
+    /// - Parameter step: The caller's request; on return, with the fields.
     /// - Throws: ``ApproovError`` with code `badRequest` when the app names a header that it must not set here, or one that is malformed.
-    func beginCall(_ request: inout URLRequest) throws { try add(.perCall, to: &request) }
+    func beginCall(_ step: inout RedirectStep) throws { try add(.perCall, to: &step) }
 
     /// Adds the fields of an attempt.
     ///
-    /// - Parameter request: The caller's request; on return, with the fields.
+    /// - Parameter step: The caller's request; on return, with the fields.
     /// - Throws: ``ApproovError`` with code `badRequest` when the app names a header that it must not set here, or one that is malformed.
-    func beginAttempt(_ request: inout URLRequest) throws { try add(.perAttempt, to: &request) }
+    func beginAttempt(_ step: inout RedirectStep) throws { try add(.perAttempt, to: &step) }
 
-    private func add(_ scope: PerRequestHeaders.Scope, to request: inout URLRequest) throws {
+    private func add(_ scope: PerRequestHeaders.Scope, to step: inout RedirectStep) throws {
         guard let headers, headers.scope == scope else { return }
-        let made = headers.make(request)
-        for (name, value) in made {
+        for (name, value) in headers.make(step.request) {
             guard let parsed = HTTPField.Name(name), !name.hasPrefix(":"), HTTPField.isValidValue(value) else {
                 throw ApproovError(
                     .badRequest,
@@ -47,8 +47,8 @@ struct PerRequestHeaderStation: Sendable {
             guard !reserved.contains(parsed.canonicalName), !parsed.canonicalName.hasPrefix("proxy-") else {
                 throw ApproovError(.badRequest, "perRequestHeaders must not set \(LoggableText.name(name)): leave it out")
             }
+            if !step.perRequestFields.scan(for: parsed) { step.perRequestFields.append(HTTPField(name: parsed, value: value)) }
         }
-        request.addMissingHeaders(made)
     }
 
     /// Returns the names, in lower case, of the fields that something else sets.

@@ -121,8 +121,8 @@ final class ResponseStation: Sendable {
         let adapted = isImmediate ? nil : try? outcome.get().adapted
         for (index, interceptor) in interceptors.enumerated() {
             let exchange = RequestExchange(
-                request: first.request, sent: adapted, outcome: seen, attempt: attempt, ownRetries: retries.count { $0 == index },
-                hasLeftOrigin: hasLeftOrigin)
+                request: first.request, perRequestFields: first.perRequestFields, sent: adapted, outcome: seen, attempt: attempt,
+                ownRetries: retries.count { $0 == index }, hasLeftOrigin: hasLeftOrigin)
             switch await interceptor.retry(exchange) {
             case .doNotRetry: continue
             case .retry:
