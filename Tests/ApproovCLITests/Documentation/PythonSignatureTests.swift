@@ -36,7 +36,7 @@ struct PythonSignatureTests {
             def date(seconds):
                 return datetime.datetime.fromtimestamp(int(time.time()) + seconds, tz=datetime.timezone.utc)
             HTTPMessageSigner(signature_algorithm=algorithms.ECDSA_P256_SHA256, key_resolver=Signing()).sign(
-                request, key_id="install", created=date(created), expires=None if expires is None else date(expires),
+                request, key_id="install", created=date(created), expires=expires and date(expires),
                 covered_component_ids=["@method", "@target-uri", "approov-token"] + [name.lower() for name in headers])
             try:
                 check(request, base64.b64encode(secret).decode(), "api.example.com")
