@@ -90,7 +90,12 @@ enum Main {
     /// The parser's error message, without words of the command line that may be a part of a secret.
     private static func withoutValues(_ text: String) -> String {
         let verb = CommandLine.arguments.dropFirst().first ?? ""
-        if text.hasPrefix("Error: Unexpected argument '") || text.prefix(while: { $0 != "'" }).hasSuffix(" unexpected arguments: ") {
+        let unknown = "Error: Unknown option '-"
+        // A word that begins like a negative number is no misspelt option.
+        let isNumber = text.hasPrefix(unknown) && text.dropFirst(unknown.count).first?.isNumber == true
+        if isNumber || text.hasPrefix("Error: Unexpected argument '")
+            || text.prefix(while: { $0 != "'" }).hasSuffix(" unexpected arguments: ")
+        {
             return "Error: a word belongs to no option; put a value with spaces in quotes\n\(usage(of: verb))"
         }
         if text.hasPrefix("Error: The option '"), text.contains("' does not take any value, but '") {

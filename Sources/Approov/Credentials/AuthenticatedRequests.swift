@@ -95,7 +95,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     /// Renews the credential if the server refused it, and decides whether to send the request again.
     public func retry(_ exchange: RequestExchange) async -> RetryDecision {
         guard case .response(let response) = exchange.outcome, let sent = exchange.sent, exchange.ownRetries == 0,
-            !exchange.hasLeftOrigin, !hasOwn(exchange.request), response.statusCode != 407, renewsOn(response),
+            !exchange.hasLeftOrigin, response.statusCode != 407, renewsOn(response), !hasOwn(exchange.request),
             response.statusCode == 401 || exchange.request.isIdempotent, let url = try? TransportURL(of: sent), isMeant(url),
             let refused = sent.value(forHTTPHeaderField: header.rawName)
         else { return .doNotRetry }

@@ -24,9 +24,10 @@ struct PolicyCompiler {
         for (pattern, evaluator) in evaluators { own.insert(OwnRule(pattern: pattern, evaluator: evaluator), for: pattern) }
 
         let rules = try pinned.patterns.union(own.patterns).compactMap { text -> (HostPattern, TrustRule)? in
-            // An update of the public suffix list must not lift pins where the caller has an evaluator.
-            let protected = pinned.value(around: text, crossesPublicSuffixes: true)
             let evaluated = own.value(around: text)
+            // An update of the public suffix list must not lift pins where the caller has an evaluator. Without one, the policy itself
+            // refuses or pins the host: an entry for an exclusion would admit it.
+            let protected = pinned.value(around: text, crossesPublicSuffixes: evaluated != nil || !refusesUnmatchedHosts)
             guard let rule = rule(for: text, pinned: protected, own: evaluated) else { return nil }
             // A host that the caller's pattern excludes stays protected if the account's pattern contains it.
             let exclusions = protected == nil ? own.exclusions(of: text) : []

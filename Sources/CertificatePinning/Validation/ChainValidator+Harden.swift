@@ -13,7 +13,8 @@ extension ChainValidator {
     ///
     /// The server's certificate is always verified, and the trust store is empty. Sessions are neither cached nor resumed, because a
     /// resumed session skips the callback. Renegotiation, which TLS 1.2 allows, is off. No key log is written. Neither openssl.cnf nor the
-    /// environment can lower the minimum of TLS 1.2 and security level 2. A context that requires more keeps its own minimum.
+    /// environment can lower the minimum of TLS 1.2 and security level 2. A context that requires more keeps its own minimum,
+    /// for the connection; paths are judged by level 2.
     /// - Parameter sslContext: The `SSL_CTX`, before its first handshake and before the verify callback is set.
     /// - Returns: False when OpenSSL refuses a setting; the context must not be used then.
     package static func harden(sslContext: OpaquePointer) -> Bool {

@@ -6,7 +6,7 @@ import Synchronization
 /// Only while one request is under way: with several, the threads have other work, and requests that leave together cost less.
 final class AnswerSpin: Sendable {
     private let spin: Mutex<AdaptiveSpin>
-    /// Whether several requests were under way since the last one that was alone.
+    /// Whether no request was alone since several were under way, or since the beginning.
     private let isResting = Atomic(true)
 
     /// - Parameter limit: The longest spin, in nanoseconds; 0: no spin at all.

@@ -37,7 +37,8 @@ extension CurlEasyHandle {
 
     private func setTrustOptions() throws(TransportError) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
-        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // The trust hook demands TLS 1.2, or more where openssl.cnf does: here, libcurl would lower the system's minimum to TLS 1.2.
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_DEFAULT))
         try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         // The roots come from the trust hook alone; libcurl would add those in its own paths (CAINFO does not clear CAPATH).
         try set(CURLOPT_CAINFO, nil as String?)

@@ -14,6 +14,9 @@ final class CurlHeaderList {
     private var starts: [Int] = []
     private var used = 0
 
+    /// The most bytes of text that a list without lines keeps.
+    static let keptSize = 16_384
+
     /// Makes a list with room for the text and the lines of most requests.
     init(textSize: Int = 2_048, lines: Int = 16) {
         text = .allocate(capacity: textSize)
@@ -87,6 +90,10 @@ final class CurlHeaderList {
         erase()
         used = 0
         starts.removeAll(keepingCapacity: true)
+        guard textSize > Self.keptSize else { return }
+        text.deallocate()
+        textSize = Self.keptSize
+        text = .allocate(capacity: textSize)
     }
 
     private func erase() {

@@ -25,8 +25,6 @@ extension CurlTransfer {
 
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
         let headers = easy.headers
-        // An earlier attempt to configure the handle may have failed.
-        headers.clear()
         for field in request.headerFields {
             switch field.name.canonicalName {
             case "content-length": continue

@@ -264,15 +264,17 @@ final class CurlBodySource: ResponseBodySource {
     func next() async throws -> [UInt8]? {
         // Local copies, because a cancellation may outlive the consumer.
         let (transfer, mailbox) = (transfer, transport.mailbox)
-        // The whole of a small response is there when its head is.
-        switch transfer.exchange.readNow() {
-        case .part(let part, let mayGoOn):
-            if mayGoOn { mailbox.post(.unpause(transfer)) }
-            return part
-        case .end(let result):
-            try result.get()
-            return nil
-        case .wait: break
+        // The whole of a small response is there when its head is. A cancelled task must end the transfer, even if there is more to read.
+        if !Task.isCancelled {
+            switch transfer.exchange.readNow() {
+            case .part(let part, let mayGoOn):
+                if mayGoOn { mailbox.post(.unpause(transfer)) }
+                return part
+            case .end(let result):
+                try result.get()
+                return nil
+            case .wait: break
+            }
         }
         return try await withTaskCancellationHandler {
             try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }

@@ -172,6 +172,8 @@ struct UsageTests {
             (["call", "https://a.test", "-H", "Authorization: Bearer", "canary"], "a word belongs to no option"),
             (["call", "https://a.test", "-d", "two", "more", "canary"], "a word belongs to no option"),
             (["token", "-genExample", "a.test", "-setDataHashInToken", "Bearer", "canary"], "a word belongs to no option"),
+            (["devkey", "-change", "-5canary"], "a word belongs to no option"),
+            (["call", "https://a.test", "-d", "a", "-5canary"], "a word belongs to no option"),
             (["devkey", "-change", "canary"], "a word belongs to no option"), (["devkey", "-change=canary"], "an option takes no value"),
         ])
     func hiddenWord(arguments: [String], reason: String) async throws {

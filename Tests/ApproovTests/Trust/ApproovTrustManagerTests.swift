@@ -85,6 +85,15 @@ import Testing
         #expect(try names(policy, "else.s3.amazonaws.com") == ["pins"])
     }
 
+    @Test("Where every host must be evaluated, an exclusion admits no host across a public suffix")
+    func excludedSuffix() throws {
+        let pattern = try HostPattern("**.amazonaws.com", excluding: ["s3.amazonaws.com"], allowingPublicSuffix: true)
+        for patterns in [[(pattern, Marked(name: "own") as any ServerTrustEvaluating)], []] {
+            let policy = try policy(patterns: patterns, hosts: ["**.amazonaws.com": .pinned], allHostsMustBeEvaluated: true)
+            #expect(throws: TrustRefusal.self) { try policy.rule(for: CanonicalHost("evil.s3.amazonaws.com")) }
+        }
+    }
+
     private func policy(
         patterns: [(HostPattern, any ServerTrustEvaluating)], hosts: [String: HostSettings] = [:], allHostsMustBeEvaluated: Bool = false
     ) throws -> TrustPolicy {

@@ -1,3 +1,4 @@
+import CLibCurl
 import Testing
 
 @testable import HTTPClient
@@ -13,5 +14,14 @@ import Testing
         handle.keepSendingAfterRefusal()
         handle.forgetRefusal()
         #expect(!handle.keepsSending)
+    }
+
+    @Test("A handle keeps no header line of the last request")
+    func headers() throws {
+        let handle = try CurlEasyHandle()
+        handle.headers.add("Authorization", ": secret")
+        try handle.set(CURLOPT_HTTPHEADER, handle.headers.link())
+        handle.forgetRequest()
+        #expect(handle.headers.link() == nil)
     }
 }

@@ -48,4 +48,15 @@ import Testing
         #expect(lines(list) == ["Accept: */*"])
         #expect(list.link() == first)
     }
+
+    @Test("A list that was very long works as before after it was cleared")
+    func shrinking() {
+        let list = CurlHeaderList()
+        for _ in 0..<2 {
+            add("X", String(repeating: "v", count: 2 * CurlHeaderList.keptSize), to: list)
+            #expect(lines(list).map(\.utf8.count) == [2 * CurlHeaderList.keptSize + 3])
+            list.clear()
+        }
+        #expect(list.link() == nil)
+    }
 }

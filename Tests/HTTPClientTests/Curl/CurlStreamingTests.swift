@@ -223,6 +223,24 @@ import Testing
         await site.stop()
     }
 
+    @Test("A cancelled reader gets no more of a body, also if it is slower than the server, so that a part always waits")
+    func cancelledReader() async throws {
+        let piece = [UInt8](repeating: 1, count: 16_384)
+        let site = try await Site.start { _ in TestResponse(length: nil) { index in index < 2_000 ? piece : nil } }
+        let request = TransportRequest(url: try site.url(), policy: try site.policy())
+        let transport = site.transport
+        let reading = Task {
+            for try await _ in try await transport.send(request).body {
+                // Only the first time has an effect.
+                withUnsafeCurrentTask { $0?.cancel() }
+                // A sleeping task would notice that it is cancelled.
+                usleep(2_000)
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        await site.stop()
+    }
+
     @Test("A body that is not being read does not stall other requests on its connection")
     func noHeadOfLineBlocking() async throws {
         let site = try await Site.start { request in
