@@ -13,13 +13,6 @@ public struct HostMap<Value: Sendable>: Sendable {
     private struct Below: Sendable {
         var oneLabel: Entry?
         var anyLabels: Entry?
-
-        /// The more specific entry of the two that covers the name.
-        func entry(for name: String, isDirectlyBelow: Bool) -> Entry? {
-            if isDirectlyBelow, let oneLabel, !HostPattern.excludes(name, oneLabel.exclusions) { return oneLabel }
-            if let anyLabels, !HostPattern.excludes(name, anyLabels.exclusions) { return anyLabels }
-            return nil
-        }
     }
 
     // Usable from other modules, so that the compiler makes a version of the look-up for each type of values.
@@ -76,8 +69,9 @@ public struct HostMap<Value: Sendable>: Sendable {
 
     /// The value of the most specific pattern that is not an exact name.
     @usableFromInline func valueBelow(_ host: CanonicalHost) -> Value? {
-        guard let found = coveringBelow(host), !found.isSeparated else { return nil }
-        return found.value
+        var isSeparated = false
+        let value = valueCovering(host, isSeparated: &isSeparated)
+        return isSeparated ? nil : value
     }
 
     /// The value of the most specific pattern by name alone, and whether a public suffix separates the host from it.
@@ -85,10 +79,12 @@ public struct HostMap<Value: Sendable>: Sendable {
     /// For rules that an update of the public suffix list must not lift.
     func covering(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
         if let value = exact[host.name] { return (value, false) }
-        return coveringBelow(host)
+        var isSeparated = false
+        return valueCovering(host, isSeparated: &isSeparated).map { ($0, isSeparated) }
     }
 
-    private func coveringBelow(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
+    // No tuple is returned, because the compiler makes no version of this for each type: the tuple's type would be looked up for each call.
+    private func valueCovering(_ host: CanonicalHost, isSeparated: inout Bool) -> Value? {
         guard !below.isEmpty, host.kind == .name else { return nil }
         let name = host.name
         var isFirst = true
@@ -96,8 +92,13 @@ public struct HostMap<Value: Sendable>: Sendable {
         while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.utf8.index(after: dot)...]
             if lengths & Self.bit(of: rest) != 0, let candidates = below[rest] {
-                if let entry = candidates.entry(for: name, isDirectlyBelow: isFirst) {
-                    return (entry.value, PublicSuffixes.part(name, from: rest))
+                if isFirst, let entry = candidates.oneLabel, !HostPattern.excludes(name, entry.exclusions) {
+                    isSeparated = PublicSuffixes.part(name, from: rest)
+                    return entry.value
+                }
+                if let entry = candidates.anyLabels, !HostPattern.excludes(name, entry.exclusions) {
+                    isSeparated = PublicSuffixes.part(name, from: rest)
+                    return entry.value
                 }
             }
             isFirst = false

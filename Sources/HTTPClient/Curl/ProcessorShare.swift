@@ -3,11 +3,13 @@ import Foundation
 
 /// The processors that this process may use.
 enum ProcessorShare {
+    /// The content of `cpu.max` when the first transport was made; nil outside of a cgroup.
+    static let ownCgroupLimit = try? String(contentsOfFile: "/sys/fs/cgroup/cpu.max", encoding: .utf8)
+
     /// Whether two threads of this process can run at the same time for long: it may use two processors, and no container's limit is
     /// below two.
     static func allowsTwoThreads(
-        processors: Int = Int(clibcurl_processors()),
-        cgroupLimit: String? = try? String(contentsOfFile: "/sys/fs/cgroup/cpu.max", encoding: .utf8)
+        processors: Int = Int(clibcurl_processors()), cgroupLimit: String? = ownCgroupLimit
     ) -> Bool {
         processors >= 2 && (cgroupLimit.flatMap(limit) ?? .infinity) >= 2
     }
