@@ -38,11 +38,16 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
         case end(ID)
         /// Close a connection, or an HTTP/2 stream, at once.
         case cut(ID)
+        /// Close a connection of which nothing came in time, unless its event loop is behind and has not read yet what came.
+        case cutIfSilent(ID)
     }
 
     /// What a connection without a request waits for.
     private enum Waiting {
         case proxyHeader, handshake, firstByte, request, peersEnd
+
+        /// Whether the client must send something before it can use the connection.
+        var isForClient: Bool { self == .proxyHeader || self == .handshake || self == .firstByte }
     }
 
     private struct Connection {
@@ -188,7 +193,7 @@ extension ConnectionPlaces {
             }
             guard connection.deadline <= now else { continue }
             guard connection.waiting == .request else {
-                actions.append(.cut(id))
+                actions.append(connection.waiting.isForClient ? .cutIfSilent(id) : .cut(id))
                 continue
             }
             actions.append(.end(id))
@@ -196,6 +201,12 @@ extension ConnectionPlaces {
             connections[id]?.wait(for: .peersEnd, until: now + limits.linger)
         }
         return actions
+    }
+
+    /// Whether a connection is still waiting for its client although its time is over.
+    func isSilent(_ id: ID, at now: NIODeadline) -> Bool {
+        guard let connection = connections[id] else { return false }
+        return connection.waiting.isForClient && connection.requests.isEmpty && connection.deadline <= now
     }
 }
 

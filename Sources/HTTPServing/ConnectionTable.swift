@@ -140,6 +140,21 @@ final class ConnectionTable: Sendable {
             switch action {
             case .end(let id): ConnectionHandler.endIfIdle(id.channel)
             case .cut(let id): ConnectionHandler.cut(id.channel)
+            case .cutIfSilent(let id): cutIfSilent(id.channel)
+            }
+        }
+    }
+
+    /// Cuts a connection of which nothing came in time.
+    ///
+    /// Its event loop may have been busy for longer than the timeout, and the bytes may wait in the socket. So the loop reads once more
+    /// before the connection is judged: a timer that the loop itself starts fires only after that.
+    private func cutIfSilent(_ channel: any Channel) {
+        let loop = channel.eventLoop
+        loop.execute {
+            loop.scheduleTask(in: .milliseconds(1)) {
+                let isSilent = self.state.withLock { $0.places.isSilent(ID(channel: channel), at: loop.now) }
+                if isSilent { ConnectionHandler.cut(channel) }
             }
         }
     }

@@ -57,11 +57,13 @@ import ApproovRelay
     func share() async throws {
         let gateway = try await gateway()
         try await RunningRelay.with(gateway: gateway.url, limits: .quick { $0.requestsPerClient = 2 }) { (relay) async throws in
-            var clients = try (0..<2).map { _ in try RawClient(port: relay.port) }
-            for client in clients { client.write(Self.head("message/ohttp-req")) }
-            // The relay may not have read the heads yet.
+            var clients: [RawClient] = []
             var refused: TransportResponse?
+            // A request of this loop may take a place before a silent client does, which is then refused itself. So each turn adds a client.
             let isRefused = try await eventually {
+                let client = try RawClient(port: relay.port)
+                client.write(Self.head("message/ohttp-req"))
+                clients.append(client)
                 let answer = try await relay.send(.bytes([1]))
                 if answer.status == 429 { refused = answer } else { #expect(answer.status == 200) }
                 return refused != nil

@@ -71,6 +71,16 @@ import Testing
         #expect(!channel.isActive && table.count == 0)
     }
 
+    @Test("A connection whose bytes came in time stays open, even if its event loop reads them only after the timeout")
+    func lateRead() throws {
+        try open()
+        // The sweep at five seconds finds the connection silent.
+        advance(.seconds(5))
+        try say()
+        advance(.seconds(1))
+        #expect(channel.isActive && socket.closes.isEmpty)
+    }
+
     @Test("The server cuts a connection whose TLS handshake does not finish in time")
     func handshake() throws {
         try open(isSecure: true)

@@ -82,13 +82,15 @@ import Testing
     mutating func deadlines(isSecure: Bool) throws {
         _ = try open(1, by: 1, isSecure: isSecure)
         #expect(places.overdue(at: start + .milliseconds(4_999)).isEmpty)
-        #expect(places.overdue(at: start + .seconds(5)) == [.cut(1)])
+        #expect(places.overdue(at: start + .seconds(5)) == [.cutIfSilent(1)])
         if isSecure {
             places.secured(1, at: start + .seconds(4))
             #expect(places.overdue(at: start + .milliseconds(8_999)).isEmpty)
-            #expect(places.overdue(at: start + .seconds(9)) == [.cut(1)])
+            #expect(places.overdue(at: start + .seconds(9)) == [.cutIfSilent(1)])
         }
+        #expect(places.isSilent(1, at: start + .seconds(9)))
         places.received(1, at: start + .seconds(4))
+        #expect(!places.isSilent(1, at: start + .seconds(9)))
         #expect(places.overdue(at: start + .milliseconds(33_999)).isEmpty)
         #expect(places.overdue(at: start + .seconds(34)) == [.end(1)])
         // The end has its own timeout as well.
@@ -131,7 +133,7 @@ import Testing
         for id in 1...4 { #expect(places.identified(id, as: named, at: start + .seconds(4)).isEmpty) }
         #expect(places.identified(5, as: named, at: start + .seconds(4)) == [1])
         #expect(places.count(of: proxy) == 1 && places.count(of: .client(named)) == 4)
-        #expect(places.overdue(at: start + .seconds(5)) == [.cut(6)])
+        #expect(places.overdue(at: start + .seconds(5)) == [.cutIfSilent(6)])
         places.isOfProxy(6, at: start + .seconds(4))
         #expect(places.overdue(at: start + .milliseconds(8_999)).isEmpty)
         #expect(places.overdue(at: start + .seconds(9)).count == 5)
@@ -144,7 +146,7 @@ import Testing
         places.requestBegins(1, on: 1, at: start)
         places.drain(at: start + .seconds(1))
         places.drain(at: start + .seconds(3))
-        #expect(Set(places.overdue(at: start + .seconds(2))) == [.cut(2), .cut(3)])
+        #expect(Set(places.overdue(at: start + .seconds(2))) == [.cutIfSilent(2), .cutIfSilent(3)])
         for id in 2...3 { places.closed(id) }
         #expect(places.overdue(at: start + .milliseconds(8_999)).isEmpty)
         #expect(Set(places.overdue(at: start + .seconds(9))) == [.cut(1)])
