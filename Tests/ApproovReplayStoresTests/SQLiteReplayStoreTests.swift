@@ -75,13 +75,17 @@ import Testing
 
     @Test("The file and SQLite's files beside it have mode 0600, and the folder 0700")
     func modes() async throws {
-        let old = umask(0)
-        defer { umask(old) }
-        let path = folder.path("deep/er/replay.sqlite")
-        let store = try SQLiteReplayStore(path: path, time: clock)
-        #expect(try await store.consume("a", of: nil, until: now + 90))
-        for name in [path, path + "-wal", path + "-shm", path + ".lock"] { #expect(FileStatus(name)?.permissions == 0o600, "\(name)") }
-        #expect(FileStatus(folder.path("deep/er"))?.permissions == 0o700)
+        // In a process of its own, because other tests must not get this mask.
+        await #expect(processExitsWith: .success) {
+            umask(0)
+            let folder = try TemporaryFolder()
+            let path = folder.path("deep/er/replay.sqlite")
+            let clock = ManualClock()
+            let store = try SQLiteReplayStore(path: path, time: clock)
+            #expect(try await store.consume("a", of: nil, until: Int64(clock.date.timeIntervalSince1970) + 90))
+            for name in [path, path + "-wal", path + "-shm", path + ".lock"] { #expect(FileStatus(name)?.permissions == 0o600, "\(name)") }
+            #expect(FileStatus(folder.path("deep/er"))?.permissions == 0o700)
+        }
     }
 
     @Test("Many first starts at once make one store")
