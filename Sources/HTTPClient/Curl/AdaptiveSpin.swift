@@ -40,6 +40,6 @@ struct SpinLimits: Sendable {
 
     /// The limits for this process: on one processor, a spin would only keep what it waits for from running.
     static var standard: SpinLimits {
-        ProcessorShare.allowsTwoThreads() ? SpinLimits(driver: 100_000, caller: 200_000) : SpinLimits(driver: 0, caller: 0)
+        ProcessorShare.allowsTwoThreads() ? SpinLimits(driver: 50_000, caller: 100_000) : SpinLimits(driver: 0, caller: 0)
     }
 }

@@ -39,7 +39,7 @@ public struct CurlTransportConfiguration: Sendable {
 /// 7.88 ended with RST_STREAM, or one that resets four streams without a response between them. An idempotent request that this interrupts
 /// before its response is repeated once.
 ///
-/// While requests go out one at a time and servers answer within 0.2 ms, the transport's thread and the caller's look for the response
+/// While requests go out one at a time and servers answer within 0.1 ms, the transport's thread and the caller's look for the response
 /// again and again instead of sleeping, which halves the time of such a request. Servers farther away, several requests at once, and a
 /// process that may use only one processor make them sleep at once.
 ///

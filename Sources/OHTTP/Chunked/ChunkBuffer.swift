@@ -70,7 +70,13 @@ package struct ChunkBuffer: Sendable {
         guard length > 0 else { return [] }
         departures += 1
         let bytes = held[..<length]
-        held = Array(held[length...])
+        var rest: [UInt8] = []
+        if length < held.count {
+            // The next part is probably as large as the last one, and then finds its place.
+            rest.reserveCapacity(held.count)
+            rest += held[length...]
+        }
+        held = rest
         return bytes
     }
 }
