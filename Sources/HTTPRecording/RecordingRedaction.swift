@@ -8,15 +8,20 @@
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone.
-/// - **Bodies**: in JSON, lines of JSON and forms, the values whose name is secret. In every body, JSON Web Tokens, and the values that
-///   were redacted in the same exchange and have eight bytes or more. A body that looks like JSON and is not, or is compressed, is not
-///   recorded: the request fails.
+/// - **Bodies**: in JSON, lines of JSON, forms and XML (and so in SOAP), the values whose name is secret. In other text but HTML and Markdown,
+///   the rest of a line after a secret name and `=` or `:`. In every body, JSON Web Tokens, and the values that were redacted in the same
+///   exchange and have eight bytes or more. A body that looks like JSON or XML, or has such a type, and cannot be read is not recorded: the
+///   request fails. So does one that is compressed.
+/// - **XML**: the names are those of elements and attributes, without their prefixes. What is below a secret element is secret, and so is
+///   what the attribute or the element `name` or `key` announces, as in `<param name="password">`. Comments and processing instructions
+///   lose their text. A value that contains a query, a setting or another document is replaced if a secret's name is in it. Only
+///   UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
 /// A name is secret if it contains a word such as "password", "token", "secret" or "session", or is equal to a shorter one such as "pin",
 /// or to one of ``secretNames``. Letter case, `-` and `_` do not count.
 ///
-/// Personal data without such a name stays, and so do secrets in XML, plain text and other formats, in another encoding, and in paths
-/// without a pattern: read a recording before you publish it.
+/// Personal data without such a name stays. So do secrets without a name in plain text, such as a response that is a code and nothing else,
+/// and secrets in HTML and other formats, in another encoding, and in paths without a pattern: read a recording before you publish it.
 public struct RecordingRedaction: Sendable, Hashable {
     /// What happens to bodies.
     public enum Bodies: Sendable, Hashable {
@@ -41,7 +46,7 @@ public struct RecordingRedaction: Sendable, Hashable {
     ]
     /// The names of query parameters whose values are kept; letter case counts.
     public var keptQueryNames: Set<String> = ["count", "limit", "offset", "order", "page", "per_page", "sort"]
-    /// Further names of secret values in queries, forms and JSON; empty by default.
+    /// Further names of secret values in queries and bodies; empty by default.
     public var secretNames: Set<String> = []
     /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
     ///

@@ -9,18 +9,6 @@ struct Redactor: Sendable {
     private static let credentials: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
     ]
-    private static let jsonLinesTypes: Set<String> = ["application/jsonl", "application/x-jsonlines", "application/x-ndjson"]
-    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    /// What some servers put before JSON, so that a page of another site cannot load it as a script.
-    private static let scriptGuard = Array(")]}'".utf8)
-
-    /// What follows the bracket of a JSON array.
-    private static let valueBeginnings = "{[]\"-0123456789".utf8.map { [$0] } + ["true", "false", "null"].map { Array($0.utf8) }
-
-    /// How a body names its values.
-    private enum Format {
-        case json, jsonLines, form, unknown
-    }
 
     let rules: RecordingRedaction
     private let keptFields: Set<String>
@@ -86,18 +74,20 @@ struct Redactor: Sendable {
     ///   - fields: The header fields that describe it.
     ///   - secrets: The values that were redacted in this exchange.
     /// - Returns: The body without secrets.
-    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or claims to be JSON and is
-    ///   not: its secrets cannot be found.
+    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or XML or claims to be that
+    ///   and cannot be read: its secrets cannot be found.
     func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; send no Accept-Encoding of your own")
         }
         let redacted: [UInt8]
-        switch Self.format(of: bytes, fields) {
+        switch BodyFormat(of: bytes, fields) {
         case .json: redacted = try json(bytes)
         case .jsonLines: redacted = try jsonLines(bytes)
         case .form: redacted = form(bytes)
+        case .xml: redacted = try xml(bytes, fields)
+        case .text: redacted = TextRedactor.redacted(bytes, names)
         case .unknown: redacted = bytes
         }
         return ByteScrubber(secrets).scrubbed(redacted)
@@ -111,46 +101,13 @@ struct Redactor: Sendable {
     /// - Returns: Whether the body is empty, a JSON object or array, or a form in which every value has a name.
     func findsSecrets(in bytes: [UInt8], _ fields: HTTPFields) -> Bool {
         guard !bytes.isEmpty else { return true }
-        switch Self.format(of: bytes, fields) {
-        case .json, .jsonLines: return Self.looksLikeJSON(bytes[...])
+        switch BodyFormat(of: bytes, fields) {
+        case .json, .jsonLines: return BodyFormat.looksLikeJSON(bytes[...])
         case .form:
             return bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).allSatisfy { $0.contains(UInt8(ascii: "=")) }
-        case .unknown: return false
+        case .xml, .text, .unknown: return false
         }
     }
-
-    private static func format(of bytes: [UInt8], _ fields: HTTPFields) -> Format {
-        let type = fields.mediaType
-        if jsonLinesTypes.contains(type) { return .jsonLines }
-        if type == "application/json" || type.hasSuffix("+json") || type == "text/json" || looksLikeJSON(bytes[...]) { return .json }
-        if type == "text/event-stream", hasJSONEvents(bytes) { return .json }
-        return type == "application/x-www-form-urlencoded" ? .form : .unknown
-    }
-
-    /// Whether the bytes begin as a JSON object or array does.
-    private static func looksLikeJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
-        var rest = bytes
-        if rest.starts(with: byteOrderMark) { rest = rest.dropFirst(byteOrderMark.count) }
-        rest = rest.drop(while: isBlank)
-        if rest.starts(with: scriptGuard) { rest = rest.dropFirst(scriptGuard.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") } }
-        guard let bracket = rest.popFirst() else { return false }
-        rest = rest.drop(while: isBlank)
-        // Other text may begin with a bracket, too, such as `[INFO]` or `{{name}}`.
-        switch bracket {
-        case UInt8(ascii: "{"): return rest.isEmpty || [UInt8(ascii: "\""), UInt8(ascii: "}")].contains(rest.first)
-        case UInt8(ascii: "["): return rest.isEmpty || valueBeginnings.contains { rest.starts(with: $0) }
-        default: return false
-        }
-    }
-
-    /// Whether the value of a line, after its colon, looks like JSON.
-    private static func hasJSONEvents(_ bytes: [UInt8]) -> Bool {
-        bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-            .contains { line in looksLikeJSON(line.drop { $0 != UInt8(ascii: ":") }.dropFirst()) }
-    }
-
-    /// Whether a byte may precede JSON: white space, or the separator of a JSON text sequence (RFC 7464).
-    private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D, 0x1E].contains(byte) }
 
     private func json(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
         do {
@@ -160,11 +117,22 @@ struct Redactor: Sendable {
         }
     }
 
+    private func xml(_ bytes: [UInt8], _ fields: HTTPFields) throws(TransportError) -> [UInt8] {
+        let charset = fields[.contentType]?.lowercased().split(separator: "charset=", maxSplits: 1).dropFirst().first?
+            .prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
+        guard let redacted = try? XMLRedactor.redacted(bytes, names), XMLRedactor.reads(encoding: charset ?? "utf-8") else {
+            throw Self.refusal(
+                "looks like XML or its Content-Type promises it, and is not well-formed XML in UTF-8 without an internal document type"
+                    + " declaration")
+        }
+        return redacted
+    }
+
     private func jsonLines(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
         var lines: [[UInt8]] = []
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             let line = Array(line)
-            try lines.append(line.allSatisfy(Self.isBlank) ? line : json(line))
+            try lines.append(line.allSatisfy(BodyFormat.isBlank) ? line : json(line))
         }
         return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }

@@ -51,9 +51,43 @@ import Testing
         arguments: ["{\u{0}[\u{7}", "[INFO] started", "[section]\na = 1\n", "{{name}}", "[link](x)", "{ return 1 }"])
     func otherBrackets(text: String) throws { #expect(try redacted(text, "text/plain") == text) }
 
-    @Test("Secrets in XML and plain text are not found", arguments: ["application/xml", "text/xml", "application/soap+xml", "text/plain"])
-    func unknown(type: String) throws {
-        let text = "<a password=\"x\"><token>y</token></a>"
-        #expect(try redacted(text, type) == text)
+    @Test(
+        "XML is redacted by its type, and without a type by its beginning",
+        arguments: ["application/xml", "text/xml;charset=UTF-8", "application/soap+xml; charset=\"utf-8\"", "text/plain", nil])
+    func xml(type: String?) throws {
+        #expect(
+            try redacted("\u{FEFF} <a password=\"x\"><token>y</token><b>z</b></a>", type)
+                == "\u{FEFF} <a password=\"REDACTED\"><token>REDACTED</token><b>z</b></a>")
+    }
+
+    @Test(
+        "XML that cannot be read is refused, whatever its type",
+        arguments: ["<a password=\"canary\">", "<a><token>canary</a></token>", "<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>"],
+        ["application/xml", "image/svg+xml", "text/plain", nil])
+    func unreadableXML(text: String, type: String?) throws {
+        let error = try #require(throws: TransportError.self) { try redacted(text, type) }
+        #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
+    }
+
+    @Test("XML in another encoding than UTF-8 is refused")
+    func encodings() throws {
+        #expect(throws: TransportError(.recordingFailed, "")) { try redacted("<a>+ADw-</a>", "text/xml; Charset='utf-7'") }
+        let bodies: [([UInt8], String)] = [
+            ([0xFF, 0xFE, 0x3C, 0, 0x61, 0], "text/xml"), ([0xFE, 0xFF, 0, 0x3C, 0, 0x61], "text/plain"),
+            ([0x3C, 0, 0x61, 0], "text/plain"),
+        ]
+        for (bytes, type) in bodies {
+            #expect(throws: TransportError(.recordingFailed, "")) { try Redactor(.standard).body(bytes, [.contentType: type], []) }
+            #expect((try? Redactor(.standard).body(bytes, [:], [])) == nil)
+        }
+    }
+
+    @Test("Named secrets in text are redacted, and HTML and binary content stay", arguments: ["text/plain", "text/yaml", nil])
+    func text(type: String?) throws {
+        #expect(try redacted("user: bob\nPassword: a b c\n", type) == "user: bob\nPassword: REDACTED\n")
+        let page = "<!DOCTYPE html><p>token: see <br> below"
+        #expect(try redacted(page, "text/html") == page)
+        let bytes: [UInt8] = [0x89] + Array("key=x".utf8)
+        #expect(try Redactor(.standard).body(bytes, [.contentType: "image/png"], []) == bytes)
     }
 }

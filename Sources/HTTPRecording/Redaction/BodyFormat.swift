@@ -1,0 +1,84 @@
+import HTTPClient
+import HTTPTypes
+
+/// How a body names its values.
+enum BodyFormat {
+    case json, jsonLines, form, xml, text, unknown
+
+    private static let jsonLinesTypes: Set<String> = ["application/jsonl", "application/x-jsonlines", "application/x-ndjson"]
+    private static let xmlTypes: Set<String> = ["application/xml", "text/xml"]
+    /// Text in which a tag does not promise XML.
+    private static let tagTypes: Set<String> = ["text/html", "text/markdown"]
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// What some servers put before JSON, so that a page of another site cannot load it as a script.
+    private static let scriptGuard = Array(")]}'".utf8)
+
+    /// What follows the bracket of a JSON array.
+    private static let valueBeginnings = "{[]\"-0123456789".utf8.map { [$0] } + ["true", "false", "null"].map { Array($0.utf8) }
+    /// The beginnings of a document in UTF-16 or UTF-32, in which every second byte of a tag is 0.
+    private static let wideBeginnings: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x3C, 0], [0, 0x3C], [0, 0, 0, 0x3C]]
+
+    /// The format of a body, by its type or by its beginning.
+    init(of bytes: [UInt8], _ fields: HTTPFields) {
+        let type = fields.mediaType
+        self =
+            if Self.jsonLinesTypes.contains(type) {
+                .jsonLines
+            } else if type == "application/json" || type.hasSuffix("+json") || type == "text/json" || Self.looksLikeJSON(bytes[...]) {
+                .json
+            } else if type == "text/event-stream", Self.hasJSONEvents(bytes) {
+                .json
+            } else if Self.xmlTypes.contains(type) || type.hasSuffix("+xml") {
+                .xml
+            } else if type == "application/x-www-form-urlencoded" {
+                .form
+            } else if Self.tagTypes.contains(type) {
+                .unknown
+            } else if Self.looksLikeXML(bytes[...], isText: type.hasPrefix("text/") || type.isEmpty) {
+                .xml
+            } else {
+                type.hasPrefix("text/") || String(validating: bytes, as: UTF8.self) != nil ? .text : .unknown
+            }
+    }
+
+    /// Whether the bytes begin as a JSON object or array does.
+    static func looksLikeJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = content(bytes)
+        if rest.starts(with: scriptGuard) { rest = rest.dropFirst(scriptGuard.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") } }
+        guard let bracket = rest.popFirst() else { return false }
+        rest = rest.drop(while: isBlank)
+        // Other text may begin with a bracket, too, such as `[INFO]` or `{{name}}`.
+        switch bracket {
+        case UInt8(ascii: "{"): return rest.isEmpty || [UInt8(ascii: "\""), UInt8(ascii: "}")].contains(rest.first)
+        case UInt8(ascii: "["): return rest.isEmpty || valueBeginnings.contains { rest.starts(with: $0) }
+        default: return false
+        }
+    }
+
+    /// Whether the value of a line, after its colon, looks like JSON.
+    private static func hasJSONEvents(_ bytes: [UInt8]) -> Bool {
+        bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            .contains { line in looksLikeJSON(line.drop { $0 != UInt8(ascii: ":") }.dropFirst()) }
+    }
+
+    /// Whether the bytes begin as an XML document does, and not as HTML.
+    private static func looksLikeXML(_ bytes: ArraySlice<UInt8>, isText: Bool) -> Bool {
+        if isText, wideBeginnings.contains(where: { bytes.starts(with: $0) }) { return true }
+        let rest = content(bytes)
+        guard rest.first == UInt8(ascii: "<"), let next = rest.dropFirst().first else { return false }
+        let beginning = String(decoding: rest.prefix(14), as: UTF8.self).lowercased()
+        guard !beginning.hasPrefix("<html"), beginning != "<!doctype html" else { return false }
+        switch next {
+        case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "?"), UInt8(ascii: "!"): return true
+        default: return false
+        }
+    }
+
+    /// The bytes without a byte order mark and blanks at the beginning.
+    private static func content(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        (bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes).drop(while: isBlank)
+    }
+
+    /// Whether a byte may precede JSON: white space, or the separator of a JSON text sequence (RFC 7464).
+    static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D, 0x1E].contains(byte) }
+}

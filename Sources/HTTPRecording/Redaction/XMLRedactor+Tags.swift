@@ -1,0 +1,78 @@
+extension XMLRedactor {
+    /// Copies a start tag, and redacts its attributes.
+    mutating func startTag() throws(Malformed) {
+        guard open.count < Self.maximumDepth, !(open.isEmpty && hasRoot) else { throw Malformed() }
+        var index = position + 1
+        let name = try name(at: &index)
+        var attributes: [(name: ArraySlice<UInt8>, value: Range<Int>)] = []
+        while true {
+            let hasSpace = skipSpace(&index)
+            guard index < input.count else { throw Malformed() }
+            guard input[index] != UInt8(ascii: ">"), input[index] != UInt8(ascii: "/") else { break }
+            guard hasSpace else { throw Malformed() }
+            attributes.append(try attribute(at: &index))
+        }
+        let isEmpty = input[index] == UInt8(ascii: "/")
+        if isEmpty { index += 1 }
+        guard index < input.count, input[index] == UInt8(ascii: ">") else { throw Malformed() }
+
+        let inherits = open.last.map { $0.isSecret || ($0.announcesSecret && !XMLValues.isLabel(name)) } ?? false
+        let isSecret = inherits || names.contains(XMLValues.localName(name))
+        // As in <param name="password" value="x"/>.
+        let isLabelled = attributes.contains { XMLValues.isLabel($0.name) && values.isSecretName(XMLValues.decoded(input[$0.value])) }
+        for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
+            copy(to: attribute.value.lowerBound)
+            let isSecretValue =
+                isSecret || names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
+            if let value = values.replacement(for: input[attribute.value], isSecret: isSecretValue) {
+                output += value
+                position = attribute.value.upperBound
+            }
+        }
+        copy(to: index + 1)
+        hasRoot = true
+        if !isEmpty { open.append(Element(name: name, isSecret: isSecret || isLabelled)) }
+    }
+
+    private func attribute(at index: inout Int) throws(Malformed) -> (name: ArraySlice<UInt8>, value: Range<Int>) {
+        let name = try name(at: &index)
+        _ = skipSpace(&index)
+        guard index < input.count, input[index] == UInt8(ascii: "=") else { throw Malformed() }
+        index += 1
+        _ = skipSpace(&index)
+        guard index < input.count, input[index] == UInt8(ascii: "\"") || input[index] == UInt8(ascii: "'") else { throw Malformed() }
+        let (quote, begin) = (input[index], index + 1)
+        guard let end = input[begin...].firstIndex(where: { $0 == quote || $0 == UInt8(ascii: "<") }), input[end] == quote else {
+            throw Malformed()
+        }
+        index = end + 1
+        return (name, begin..<end)
+    }
+
+    /// Copies an end tag.
+    mutating func endTag() throws(Malformed) {
+        var index = position + 2
+        let name = try name(at: &index)
+        _ = skipSpace(&index)
+        guard index < input.count, input[index] == UInt8(ascii: ">"), let element = open.popLast(), element.name.elementsEqual(name) else {
+            throw Malformed()
+        }
+        if XMLValues.isLabel(name), !open.isEmpty { open[open.count - 1].announcesSecret = values.isSecretName(element.label) }
+        copy(to: index + 1)
+    }
+
+    /// The name of an element, an attribute or a target.
+    func name(at index: inout Int) throws(Malformed) -> ArraySlice<UInt8> {
+        let begin = index
+        while index < input.count, !XMLValues.isBlank(input[index]), !"<>/='\"&?![]".utf8.contains(input[index]) { index += 1 }
+        guard index > begin else { throw Malformed() }
+        return input[begin..<index]
+    }
+
+    /// Whether there was white space.
+    private func skipSpace(_ index: inout Int) -> Bool {
+        let begin = index
+        while index < input.count, XMLValues.isBlank(input[index]) { index += 1 }
+        return index > begin
+    }
+}
