@@ -291,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "OAuth2Tests",
             dependencies: [
-                "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker", crypto,
+                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker",
+                crypto,
                 cryptoExtras,
                 httpTypes, "TestTags",
             ],

@@ -67,6 +67,10 @@ public struct APIClient: Sendable {
 
     /// Makes a client.
     ///
+    /// The base URL may have the scheme http, as in a session: others on the network can then read and change what is sent. The session
+    /// refuses such a request when its host is protected or has an evaluator, when every host must have one, and when it would carry a
+    /// credential. ``APIEnvironment`` accepts http for this machine only.
+    ///
     /// - Parameters:
     ///   - base: The absolute URL below which relative requests go, without query and dot segments; its path is a folder, with or without a
     ///     slash at the end.

@@ -17,7 +17,8 @@ extension APIEnvironment {
     /// }
     /// ```
     ///
-    /// Paths are relative to the file's folder. An environment with `recordings` is local.
+    /// Paths are relative to the file's folder. An environment with `recordings` is local. The file has
+    /// no client certificate: ``presenting(_:)`` adds one.
     ///
     /// - Parameters:
     ///   - name: The environment's name in the file.

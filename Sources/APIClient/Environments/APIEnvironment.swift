@@ -48,6 +48,10 @@ public struct APIEnvironment: Sendable {
     public let trust: Trust
     /// The pins of the base URL's host; needed where the account does not protect it and ``trust`` is ``Trust/pinned``.
     public let pins: Set<Pin>
+    /// The certificate for servers of the base URL's host that ask for one; nil for none.
+    ///
+    /// ``presenting(_:)`` sets it.
+    public internal(set) var clientIdentity: ClientIdentity?
 
     /// Describes an environment.
     ///

@@ -15,6 +15,8 @@ internal import Synchronization
 ///
 /// Each session keeps its cookies in memory. No other environment gets them, and neither does a later session of the same one.
 ///
+/// A client certificate belongs to its environment too: see ``APIEnvironment/presenting(_:)``.
+///
 /// Each environment has its own folder of state, because the configurations of two accounts exclude each other.
 public final class EnvironmentSession: Sendable {
     /// An environment with its session: a consistent pair, whatever ``EnvironmentSession/use(_:)`` does meanwhile.
@@ -153,6 +155,10 @@ public final class EnvironmentSession: Sendable {
                 "certificates are not validated: others on the network can read and change what is sent",
                 metadata: ["environment": "\(environment.name)", "host": "\(host)"])
             evaluators[host] = DisabledTrustEvaluator(logger: logger)
+        }
+        if let identity = environment.clientIdentity {
+            let evaluator = evaluators[host] ?? DefaultTrustEvaluator()
+            evaluators[host] = evaluator.presenting(identity)
         }
         return ApproovTrustManager(
             allHostsMustBeEvaluated: environment.trust == .pinned, evaluators: evaluators, anchors: anchors, logger: logger)

@@ -48,6 +48,22 @@ public final class NetworkMonitor: Sendable {
     /// The status now.
     public var status: NetworkStatus { listeners.status }
 
+    /// Tells whether a request to a host has a way now.
+    ///
+    /// This machine is reachable, and so is an address to which the kernel has a route. For any other host the answer is ``status``: a name
+    /// is not looked up. No packet is sent, so ``NetworkStatus/reachable`` does not say that the host answers.
+    ///
+    /// - Parameter hostName: A host name or an IP address, such as the host of a URL.
+    /// - Returns: The status of the network for this host.
+    /// - Throws: ``APIError`` with code `invalidURL` when the text is neither a host name nor an address.
+    public func status(of hostName: String) throws -> NetworkStatus {
+        do {
+            return needsNoDefaultRoute(try CanonicalHost(hostName)) ? .reachable : status
+        } catch {
+            throw APIError(.invalidURL, "the host is malformed; give a host name or an IP address without scheme and port", cause: error)
+        }
+    }
+
     /// A stream of the status: the present one, then each change.
     ///
     /// A listener that does not read gets the newest only. The stream ends with the monitor.

@@ -141,6 +141,13 @@ public struct RequestBuilder: Sendable {
 
     private static func seconds(_ timeout: Duration) throws -> TimeInterval {
         guard timeout > .zero else { throw APIError(.invalidHeader, "the request's timeout must be longer than 0 seconds") }
-        return timeout / .seconds(1)
+        return interval(timeout)
+    }
+
+    /// A timeout as the session takes it from a request.
+    static func interval(_ timeout: Duration) -> TimeInterval {
+        let seconds = timeout / .seconds(1)
+        // 60 s is the default of `URLRequest`, so the session takes it for no timeout.
+        return seconds == 60 ? seconds.nextUp : seconds
     }
 }

@@ -3,6 +3,7 @@ import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import HTTPTypes
 import TestTags
 import Testing
@@ -120,6 +121,27 @@ struct APIClientTests {
             }
             #expect(refusal?.code == .responseRefused && refusal?.refusedResponse?.head?.statusCode == 200)
         }
+    }
+
+    @Test("A copy with its own interceptors waits at the same gate as the original")
+    func gate() async throws {
+        let transport = InProcessTransport(status: 200)
+        let gate = RequestGate(clock: ManualClock())
+        var configuration = ApproovSessionConfiguration.over(transport)
+        configuration.gate = gate
+        let session = try ApproovSession(service: nil, configuration: configuration)
+        let client = try APIClient(base: try #require(URL(string: "https://api.test")), session: session)
+        var copy = client
+        copy.interceptors = [Tag(name: "1")]
+        gate.pause()
+        let sent = [client, copy].map { client in Task { try await client.resource("x").send(.get).head.statusCode } }
+        #expect(await eventually { gate.waitingCount == 2 })
+        #expect(transport.requests.isEmpty)
+        gate.resume()
+        for task in sent { #expect(try await task.value == 200) }
+        let tags = try #require(HTTPField.Name("X-Tags"))
+        #expect(transport.requests.count == 2 && Set(transport.requests.map { $0.headerFields[tags] }) == [nil, "1"])
+        #expect(gate.waitingCount == 0 && gate.outgoingCount == 0)
     }
 
     @Test("Copies share the cookies of their session")

@@ -1,6 +1,9 @@
 import APIClient
 import Approov
+import ApproovTesting
+import CertificatePinning
 import Foundation
+import HTTPClient
 import Testing
 
 @Suite struct BaseURLTests {
@@ -15,9 +18,10 @@ import Testing
             for (path, url) in [
                 ("items/7", "items/7"), ("/items/7", "items/7"), ("", ""), ("/", ""), ("items?x=%20&y=/../", "items?x=%20&y=/../"),
                 ("?x=1", "?x=1"),
-                ("@evil.example.com", "@evil.example.com"), ("a@b:c", "a@b:c"), ("items/a:b", "items/a:b"), ("items/...", "items/..."),
+                ("@evil.example.com", "@evil.example.com"), ("items/a:b", "items/a:b"), ("items/a@b:c", "items/a@b:c"),
+                ("items/...", "items/..."),
                 ("items/a%2Fb", "items/a%2Fb"), (".well-known/x", ".well-known/x"), ("a//b", "a//b"),
-            ] where path != "a@b:c" {
+            ] {
                 #expect(try client.resource(path).url.absoluteString == "https://api.example.com/v1/" + url)
             }
         }
@@ -32,12 +36,41 @@ import Testing
             "items/%2E",
             "..%2fcanary", "items/%2e%2e%2Fcanary", "..%5ccanary", "..\\canary", "\\\\evil.example.com\\canary", "/\\evil.example.com",
             "items#canary",
-            "a b", "é", "a\r\nX-Canary: 1", "a\u{0}", "a<b", "a%", "a%zz", "user:pass@evil.example.com",
+            "a b", "é", "a\r\nX-Canary: 1", "a\u{0}", "a<b", "a%", "a%zz", "user:pass@evil.example.com", "a@b:c", ":80@evil.example.com",
         ])
     func refused(path: String) throws {
         let client = try client()
         let text = message { try client.resource(path) }
         #expect(text.hasPrefix("invalidURL") && !text.contains("canary") && !text.contains("evil"), "\(text)")
+    }
+
+    @Test(
+        "No path leads to another server, also below a base URL without a path",
+        arguments: ["https://api.example.com", "https://api.example.com/", "https://api.example.com:8443"])
+    func servers(base: String) async throws {
+        let transport = InProcessTransport(status: 200)
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let client = try APIClient(base: try #require(URL(string: base)), session: session)
+        let port = base.hasSuffix("8443") ? 8_443 : 443
+        let origin = port == 443 ? "https://api.example.com" : base
+        for (path, target) in [
+            ("@evil.example.com", "/@evil.example.com"), (".evil.example.com", "/.evil.example.com"),
+            ("/@evil.example.com", "/@evil.example.com"), ("/.evil.example.com", "/.evil.example.com"), ("8443", "/8443"),
+            (":80@evil.example.com", nil), ("/:80@evil.example.com", "/:80@evil.example.com"), ("a@b:c", nil), ("/a@b:c", "/a@b:c"),
+            ("//evil.example.com/x", nil), ("\\\\evil.example.com", nil), ("/\\evil.example.com", nil), ("\\evil.example.com", nil),
+        ] as [(String, String?)] {
+            guard let target else {
+                #expect(code { try client.resource(path) } == .invalidURL, "\(path)")
+                continue
+            }
+            let count = transport.requests.count
+            let resource = try client.resource(path)
+            #expect(resource.url.absoluteString == origin + target, "\(path)")
+            _ = try await resource.send(.get)
+            let sent = try #require(transport.requests.last)
+            #expect(transport.requests.count == count + 1, "\(path)")
+            #expect(sent.url.host.name == "api.example.com" && sent.url.port == port && sent.url.target == target, "\(path)")
+        }
     }
 
     @Test(

@@ -50,17 +50,31 @@ struct FormServerTests {
         return try JSONDecoder().decode(Answer.self, from: data)
     }
 
-    /// A name of at most 12 characters, each of which may be any of U+0000 to U+00FF, or a wider one.
+    /// The bytes that UTF-8 can begin a character with (RFC 3629, section 4).
+    private static let firstBytes = Array(0x00...0x7F) + Array(0xC2...0xF4) as [UInt8]
+    /// The bytes that can occur in UTF-8: those, and those that continue a character.
+    private static let bytesOfText = Set(firstBytes + Array(0x80...0xBF))
+
+    /// A name of at most 12 characters, which begin with every byte that can begin one equally often.
     private static func name(_ random: inout SeededGenerator) -> String {
         var text = ""
-        for _ in 0..<Int.random(in: 1...12, using: &random) {
-            let value = Int.random(in: 0..<264, using: &random)
-            let scalar =
-                value < 256
-                ? UnicodeScalar(UInt32(value)) : ["\u{2028}", "\u{1F431}", "\u{FEFF}", "\u{4E00}"].randomElement(using: &random)
-            text.unicodeScalars.append(scalar ?? "x")
-        }
+        for _ in 0..<Int.random(in: 1...12, using: &random) { text.unicodeScalars.append(scalar(&random)) }
         return text
+    }
+
+    private static func scalar(_ random: inout SeededGenerator) -> UnicodeScalar {
+        let first = UInt32(firstBytes.randomElement(using: &random) ?? 0)
+        let range: ClosedRange<UInt32> =
+            switch first {
+            case ..<0x80: first...first
+            case ..<0xE0: (first & 0x1F) << 6...(first & 0x1F) << 6 | 0x3F
+            case ..<0xF0: max(0x800, (first & 0x0F) << 12)...(first & 0x0F) << 12 | 0xFFF
+            default: max(0x1_0000, (first & 0x07) << 18)...min(0x10_FFFF, (first & 0x07) << 18 | 0x3_FFFF)
+            }
+        while true {
+            // Surrogates are no characters.
+            if let scalar = UnicodeScalar(UInt32.random(in: range, using: &random)) { return scalar }
+        }
     }
 
     private static func content(_ random: inout SeededGenerator) -> [UInt8] {
@@ -72,8 +86,15 @@ struct FormServerTests {
 
     /// A name as it is written between quotation marks.
     private static func written(_ name: String) -> String {
-        name.replacing("\\", with: "%5C").replacing("\"", with: "%22").unicodeScalars.reduce(into: "") { text, scalar in
-            text += scalar == "\r" ? "%0D" : scalar == "\n" ? "%0A" : String(scalar)
+        // Not character by character: a combining mark makes one character of itself and what is before it.
+        name.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\r": text += "%0D"
+            case "\n": text += "%0A"
+            case "\"": text += "%22"
+            case "\\": text += "%5C"
+            default: text.unicodeScalars.append(scalar)
+            }
         }
     }
 
@@ -82,6 +103,8 @@ struct FormServerTests {
         let session = try ApproovSession(service: nil)
         var random = SeededGenerator(seed: 14)
         var seen: Set<UInt8> = []
+        // The bytes of the names that were sent, and of those that each library found.
+        var names: (sent: Set<UInt8>, werkzeug: Set<UInt8>, multipart: Set<UInt8>) = ([], [], [])
         try await PythonServer.with { server in
             let folder = try TemporaryFolder()
             for number in 0..<500 {
@@ -92,6 +115,7 @@ struct FormServerTests {
                     let filename = Self.name(&random)
                     let content = Self.content(&random)
                     seen.formUnion(content)
+                    names.sent.formUnion(name.utf8)
                     switch Int.random(in: 0...3, using: &random) {
                     case 0:
                         let text = Self.name(&random)
@@ -115,21 +139,29 @@ struct FormServerTests {
                 let answer = try await send(body, to: server, with: session)
                 #expect(answer.multipart == expected, "form \(number)")
                 // This library undoes the encoding of quotation marks, and lists the fields before the files.
-                func unquoted(_ text: [UInt8]) -> String { String(decoding: text, as: UTF8.self).replacing("%22", with: "\"") }
+                func unquoted(_ text: [UInt8]) -> String { String(decoding: text.replacing("%22".utf8, with: "\"".utf8), as: UTF8.self) }
                 let undone = expected.map { found in
                     Found(
                         name: unquoted(found.name), filename: found.filename.map(unquoted), type: found.type, content: found.content)
                 }
                 #expect(Set(answer.werkzeug) == Set(undone) && answer.werkzeug.count == undone.count, "form \(number)")
+                for found in answer.werkzeug { names.werkzeug.formUnion(found.name) }
+                for found in answer.multipart { names.multipart.formUnion(found.name) }
             }
         }
         #expect(seen.count == 256)
+        #expect(names.sent == Self.bytesOfText)
+        // These arrive as they are written between quotation marks.
+        #expect(names.multipart == Self.bytesOfText.subtracting("\r\n\"\\".utf8))
+        #expect(names.werkzeug == Self.bytesOfText.subtracting("\r\n\\".utf8))
     }
 
     @Test("500 random forms arrive as they are, with every byte in names and contents")
     func form() async throws {
         let session = try ApproovSession(service: nil)
         var random = SeededGenerator(seed: 15)
+        var names: (werkzeug: Set<UInt8>, multipart: Set<UInt8>) = ([], [])
+        var texts: Set<UInt8> = []
         try await PythonServer.with { server in
             for number in 0..<500 {
                 var parameters: [QueryParameter] = []
@@ -143,6 +175,11 @@ struct FormServerTests {
                 let answer = try await send(FormBody(.dictionary(parameters)), to: server, with: session)
                 #expect(answer.multipart == expected, "form \(number)")
                 #expect(Set(answer.werkzeug) == Set(expected) && answer.werkzeug.count == expected.count, "form \(number)")
+                for found in answer.werkzeug { names.werkzeug.formUnion(found.name) }
+                for found in answer.multipart {
+                    names.multipart.formUnion(found.name)
+                    texts.formUnion(found.content)
+                }
 
                 // Bytes that are not UTF-8: the one library that gives bytes gives these.
                 let bytes = Self.content(&random) + [0xFF]
@@ -150,5 +187,6 @@ struct FormServerTests {
                 #expect(raw.multipart == [Found(name: "raw", content: bytes)], "form \(number)")
             }
         }
+        #expect(names.werkzeug == Self.bytesOfText && names.multipart == Self.bytesOfText && texts == Self.bytesOfText)
     }
 }

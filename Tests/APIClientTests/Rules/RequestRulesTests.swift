@@ -154,6 +154,69 @@ struct RequestRulesTests {
         await server.stop()
     }
 
+    /// An app's own interceptor.
+    private struct Own: RequestInterceptor {
+        let work: @Sendable (URLRequest) async throws -> URLRequest
+        func adapt(_ request: URLRequest) async throws -> URLRequest { try await work(request) }
+    }
+
+    @Test("The timeout of a request wins over that of the client, that over one of a rule, and that over the session's")
+    func timeouts() async throws {
+        let transport = InProcessTransport { request in
+            request.url.target == "/v1/slow/moved"
+                ? TransportResponse(status: 307, headerFields: [.location: "/v1/fast"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.timeoutIntervalForRequest = 90
+        func session(_ interceptors: [any RequestInterceptor] = []) throws -> ApproovSession {
+            var configuration = ApproovSessionConfiguration.over(transport)
+            configuration.interceptors = interceptors
+            return try ApproovSession(wrapping: URLSession(configuration: wrapped), service: nil, configuration: configuration)
+        }
+        let plain = try APIClient(base: url(""), session: session())
+        let client = try plain.configured { rules in
+            try rules.configure("slow/**", description: "slow") { $0.timeout = .seconds(300) }
+            try rules.configure("slow/short", description: "short") { $0.timeout = .seconds(5) }
+        }
+        /// The idle timeouts and the timeouts to connect, in seconds, of the requests that work sends.
+        func seconds(_ work: () async throws -> Void) async throws -> [[Double]] {
+            let count = transport.requests.count
+            try await work()
+            return transport.requests.dropFirst(count).map { request in
+                [request.options.idleTimeout, request.options.connectTimeout].map { ($0 / .seconds(1) * 1_000).rounded() / 1_000 }
+            }
+        }
+        func seconds(_ client: APIClient, _ path: String) async throws -> [[Double]] {
+            try await seconds { _ = try await client.resource(path).send(.get) }
+        }
+        #expect(try await seconds(plain, "slow/x") == [[90, 30]])
+        #expect(try await seconds(client, "fast") == [[90, 30]])
+        #expect(try await seconds(client, "slow/x") == [[300, 30]])
+        #expect(try await seconds(client, "slow/short") == [[5, 5]])
+        // A redirect that leaves a rule leaves its timeout.
+        #expect(try await seconds(client, "slow/moved") == [[300, 30], [90, 30]])
+        // 60 s is what `URLRequest` has by default, and counts like any other time.
+        for own in [20.0, 60, 400] {
+            var copy = client
+            copy.timeout = .seconds(own)
+            for path in ["fast", "slow/x", "slow/short"] { #expect(try await seconds(copy, path) == [[own, min(own, 30)]], "\(own) s") }
+        }
+        // The copies changed nothing.
+        #expect(try await seconds(client, "fast") == [[90, 30]])
+        let minute = try plain.configured { try $0.configure("**", description: "minute") { $0.timeout = .seconds(60) } }
+        #expect(try await seconds(minute, "fast") == [[60, 30]])
+        let inner = try APIClient(base: url(""), session: session([Own { [rules = minute.rules] in try await rules.adapt($0) }]))
+        #expect(try await seconds(inner, "fast") == [[60, 30]])
+        let ruled = try session([client.rules])
+        for own in [7.0, 60] {
+            var builder = RequestBuilder(url: try url("/slow/x"))
+            builder.timeout = .seconds(own)
+            let request = try builder.build().request
+            #expect(try await seconds { _ = try await ruled.data(for: request) } == [[own, min(own, 30)]], "\(own) s")
+        }
+    }
+
     @Test("The policy of a rule decides about retries of the URLs that it matches, and a rule's validators judge them")
     func retriesAndValidators() async throws {
         var rules = RequestRules(base: try url(""))
