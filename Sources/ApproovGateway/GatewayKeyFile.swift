@@ -30,7 +30,11 @@ public struct GatewayKeyFile: Sendable {
     ///   when it holds no usable keys.
     public func load(makingKeyFor kem: KeyConfiguration.KEM = .x25519) throws -> GatewayKeys {
         try unusable {
-            if let keys = try read() { return keys }
+            if let keys = try read() {
+                // A process that was killed while it wrote may have left a copy of the keys.
+                file.removeLeftovers(unchangedFor: 60)
+                return keys
+            }
             var keys = GatewayKeys(entries: [])
             try keys.rotate(kem: kem, overlap: .zero, now: time.date)
             guard try file.create(serialized(keys)) else { return try read() ?? keys }

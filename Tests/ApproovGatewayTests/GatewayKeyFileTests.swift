@@ -38,6 +38,18 @@ import Testing
         #expect(try file.load(makingKeyFor: .p256).published == keys.published)
     }
 
+    @Test("Loading removes the old copies that a killed process left, and no new ones")
+    func killedWriter() throws {
+        _ = try file.load()
+        for (name, age) in [("old1", 120.0), ("new1", 0)] {
+            let copy = directory.url.appending(path: "gateway.keys.\(name).tmp")
+            try Data("key".utf8).write(to: copy)
+            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: copy.path())
+        }
+        _ = try file.load()
+        #expect(try directory.names.sorted() == ["gateway.keys", "gateway.keys.new1.tmp"])
+    }
+
     @Test("Rotation without a key file fails with an error that says so, and creates no file")
     func missing() throws {
         let error = #expect(throws: GatewayError(.gatewayKeysUnusable, "")) { _ = try file.rotate(overlap: .seconds(100)) }

@@ -1,11 +1,12 @@
 // Works with the tokens of a folder, as one of several processes, or as one that tests kill.
 //
 //     oauth2-worker store FOLDER KEY NAME
+//     oauth2-worker remove FOLDER KEY
 //     oauth2-worker requests FOLDER KEY ROOTS SERVER ROUNDS COUNT
 //
-// "store" stores the access token NAME, on the main thread alone, so that tests can count its system calls. In each of ROUNDS
-// rounds, "requests" sends COUNT requests at once to SERVER/api with a token that has expired by the process's own clock, and prints the
-// answers.
+// "store" stores the access token NAME, and "remove" removes the token, on the main thread alone, so that tests can count their system
+// calls. In each of ROUNDS rounds, "requests" sends COUNT requests at once to SERVER/api with a token that has expired by the process's own
+// clock, and prints the answers.
 import ApproovBase
 import CertificatePinning
 import Foundation
@@ -29,6 +30,9 @@ func client(_ server: String) throws -> OAuth2Client {
     guard let url = URL(string: server + "/token") else { throw CocoaError(.fileNoSuchFile) }
     return try OAuth2Client(id: "app", secret: ClientSecret("s"), server: OAuth2Server(tokenURL: url))
 }
+
+/// The name of the token that is stored or removed.
+func key() throws -> TokenKey { TokenKey(client: try client("https://login.test"), authorization: Authorization(level: .user)) }
 
 /// Prints a line with a single write and ignores its failure, which a test may cause.
 func say(_ text: String) { _ = (text + "\n").withCString { write(STDOUT_FILENO, $0, strlen($0)) } }
@@ -58,13 +62,19 @@ do {
     let store = FileTokenStore(directory: URL(filePath: arguments[2], directoryHint: .isDirectory), key: .file(URL(filePath: arguments[3])))
     switch arguments[1] {
     case "store":
-        let key = TokenKey(client: try client("https://login.test"), authorization: Authorization(level: .user))
+        let key = try key()
         let token = try BearerToken(accessToken: arguments[4], expiresAt: Date(timeIntervalSince1970: 4_000_000_000))
         // Loads what is loaded at the first use, so that only the storing is counted.
         _ = try store.read(key)
         say("ready")
         try store.write(token, for: key)
         say("stored")
+    case "remove":
+        let key = try key()
+        _ = try store.read(key)
+        say("ready")
+        try store.erase(key)
+        say("removed")
     default: try await requests(arguments, store)
     }
 } catch {

@@ -101,6 +101,14 @@ package struct PrivateFile: Sendable {
         guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be moved aside", errno, remedy: "remove it") }
     }
 
+    /// Removes the file, so that it is also gone after a crash; does nothing when there is none.
+    ///
+    /// - Throws: `FileError.fileWriteFailed`.
+    package func remove() throws(FileError) {
+        guard unlink(path) != 0 else { return try syncFolder() }
+        guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be removed", errno, remedy: "remove it") }
+    }
+
     /// Makes the folder at `path`, and those above it, with mode 0700 where they are missing.
     ///
     /// - Throws: `FileError.fileWriteFailed` naming the folder, the reason and the remedy.
@@ -212,10 +220,10 @@ package struct PrivateFile: Sendable {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw refusal(.fileWriteFailed, "was replaced, but its folder cannot be synchronised", errno) }
+        guard descriptor >= 0 else { throw refusal(.fileWriteFailed, "was changed, but its folder cannot be synchronised", errno) }
         defer { close(descriptor) }
         guard system.fsync(descriptor) == 0 else {
-            throw refusal(.fileWriteFailed, "was replaced, but its folder cannot be synchronised", errno)
+            throw refusal(.fileWriteFailed, "was changed, but its folder cannot be synchronised", errno)
         }
     }
 

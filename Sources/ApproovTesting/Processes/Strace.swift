@@ -3,7 +3,14 @@ import Foundation
 /// strace, which kills a program at a chosen system call, or makes the call fail.
 package enum Strace {
     private static let path = "/usr/bin/strace"
-    private static let calls = "openat,write,fsync,rename,renameat,close"
+    /// The calls that write files and put them in their places.
+    package static let writing = "openat,write,fsync,rename,renameat,close"
+    /// All calls that make, write, link, remove or lock files and folders.
+    ///
+    /// Not every architecture has those with a question mark.
+    package static let changing =
+        writing + ",?renameat2,pwrite64,writev,fdatasync,ftruncate,fallocate,?creat,?mkdir,mkdirat,?rmdir,?unlink,unlinkat,?link,linkat"
+        + ",?symlink,symlinkat,?chmod,fchmod,fchmodat,?chown,fchown,fchownat,utimensat,fcntl,flock"
     /// No backtraces: these programs are killed or made to fail on purpose.
     private static let environment = ["SWIFT_BACKTRACE": "enable=no"]
 
@@ -24,9 +31,10 @@ package enum Strace {
     /// - Parameters:
     ///   - command: The program and its arguments.
     ///   - trace: The path of a file for the trace.
+    ///   - calls: The names of the calls.
     /// - Returns: The calls, in order.
     /// - Throws: `TestServerError` when the program fails.
-    package static func record(_ command: [String], tracing trace: String) async throws -> [Call] {
+    package static func record(_ command: [String], tracing trace: String, calls: String = writing) async throws -> [Call] {
         let run = try await ChildProcess.run(
             URL(filePath: path), ["-y", "-o", trace, "-e", "trace=\(calls)"] + command, environment: environment)
         guard run.exitCode == 0 else { throw TestServerError("the traced program failed: \(run.errors)") }
@@ -53,7 +61,7 @@ package enum Strace {
     package static func inject(_ what: String, at call: Call, _ command: [String]) async throws -> ChildProcess.Run {
         try await ChildProcess.run(
             URL(filePath: path),
-            ["-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(call.name):\(what):when=\(call.number)"] + command,
+            ["-o", "/dev/null", "-e", "trace=\(call.name)", "-e", "inject=\(call.name):\(what):when=\(call.number)"] + command,
             environment: environment)
     }
 }

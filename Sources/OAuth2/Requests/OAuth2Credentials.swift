@@ -1,5 +1,6 @@
 public import Approov
 internal import ApproovBase
+internal import Foundation
 internal import Synchronization
 
 /// The tokens of one client and one authorization: valid ones for requests, renewed when they expire or are refused.
@@ -23,6 +24,8 @@ public final class OAuth2Credentials: CredentialSource {
     private let store: any TokenStore
     private let strategy: any RefreshStrategy
     private let clientGrant: any TokenGrant
+    private let renewalLead: TimeInterval
+    private let observer: (any TokenFetchObserver)?
     private let changes = UserChanges()
     private let state = Mutex(RenewalState())
 
@@ -35,10 +38,15 @@ public final class OAuth2Credentials: CredentialSource {
     ///   - account: The app's own name for the user's account, if it has several.
     ///   - refresh: The way to renew a token.
     ///   - clientGrant: The grant that provides a token to the app itself when there is none.
+    ///   - renewalLead: The time before its expiry from which a token is renewed; at most half of its life counts. By default it is renewed in
+    ///     the last minute, or in the last tenth of its life if that is shorter. If a renewal before then fails, requests carry the stored
+    ///     token, unless only a log-in helps.
+    ///   - observer: Hears when a fetch of a token begins and how it ends.
     /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
     public init(
         endpoints: OAuth2Endpoints, authorization: Authorization = Authorization(level: .user), store: any TokenStore, account: String = "",
-        refresh: any RefreshStrategy = RefreshTokenStrategy(), clientGrant: any TokenGrant = ClientCredentialsGrant()
+        refresh: any RefreshStrategy = RefreshTokenStrategy(), clientGrant: any TokenGrant = ClientCredentialsGrant(),
+        renewalLead: Duration = .zero, observer: (any TokenFetchObserver)? = nil
     ) throws {
         if authorization.type == .basic {
             guard authorization.level == .client, endpoints.client.secret != nil else {
@@ -51,6 +59,8 @@ public final class OAuth2Credentials: CredentialSource {
         self.store = store
         strategy = refresh
         self.clientGrant = clientGrant
+        self.renewalLead = renewalLead / .seconds(1)
+        self.observer = observer
         key = TokenKey(client: endpoints.client, authorization: authorization, account: account)
     }
 
@@ -106,10 +116,19 @@ public final class OAuth2Credentials: CredentialSource {
         let before = state.withLock { $0.changes }
         let stored = try await store.token(for: key)
         if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
-        if let stored, !stored.isExpired(at: endpoints.clock.date) { return stored }
+        if let stored, !isDue(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
-        return try await renewed(stored, refused: nil)
+        do {
+            return try await renewed(stored, refused: nil)
+        } catch {
+            guard let stored, !stored.isExpired(at: endpoints.clock.date), !(error is CancellationError),
+                (error as? OAuth2Error)?.code != .loginRequired
+            else { throw error }
+            return stored
+        }
     }
+
+    private func isDue(_ token: BearerToken) -> Bool { token.isDue(at: endpoints.clock.date, lead: renewalLead) }
 
     /// Wipes the sessions if another process has logged the token's user in, or waits until another request has done so.
     private func noteUser(of token: BearerToken, readAfter before: Int) async {
@@ -188,13 +207,26 @@ public final class OAuth2Credentials: CredentialSource {
             if let login {
                 guard let stored, stored.loginID == login else { throw Self.userChanged }
             }
-            if let stored, !stored.isExpired(at: endpoints.clock.date), stored.accessToken != refused { return stored }
+            if let stored, !isDue(stored), stored.accessToken != refused { return stored }
             if let stored, let unsaved = state.withLock({ $0.unsaved }), unsaved.predecessor == stored {
                 try await save(unsaved.token, over: stored)
                 if !unsaved.token.isExpired(at: endpoints.clock.date) { return unsaved.token }
-                return try await renewal(of: unsaved.token)
+                return try await fetched(over: unsaved.token)
             }
-            return try await renewal(of: stored)
+            return try await fetched(over: stored)
+        }
+    }
+
+    /// Renews a token, and tells the observer.
+    private func fetched(over stored: BearerToken?) async throws -> BearerToken {
+        observer?.willFetch(for: key)
+        do {
+            let token = try await renewal(of: stored)
+            observer?.didFetch(for: key, error: nil)
+            return token
+        } catch {
+            observer?.didFetch(for: key, error: error)
+            throw error
         }
     }
 

@@ -18,11 +18,10 @@ public final class FileTokenStore: TokenStore {
     }
 
     private static let maximumKnown = 64
-    /// How long one process waits for the log-in or refresh of another one.
-    private static let longestWait: Duration = .seconds(90)
 
     private let folder: String
     private let wrappingKey: WrappingKey
+    private let lockTimeout: Duration
     private let format = Mutex<FileTokenFormat?>(nil)
     private let known = Mutex<[TokenKey: Known]>([:])
     private let turns = Turns<TokenKey>()
@@ -32,10 +31,12 @@ public final class FileTokenStore: TokenStore {
     /// - Parameters:
     ///   - directory: The folder; it is made with mode 0700 when the first token is stored.
     ///   - key: The key that seals the files.
-    public init(directory: URL, key: WrappingKey) {
+    ///   - lockTimeout: How long a renewal waits for the renewal of another process.
+    public init(directory: URL, key: WrappingKey, lockTimeout: Duration = .seconds(90)) {
         let path = directory.path(percentEncoded: false)
         folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         wrappingKey = key
+        self.lockTimeout = lockTimeout
     }
 
     /// Returns the token of a key.
@@ -58,14 +59,7 @@ public final class FileTokenStore: TokenStore {
     ///
     /// - Parameter key: What the token belongs to.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`; the token is then still there.
-    public func remove(for key: TokenKey) async throws {
-        guard FileStatus(folder) != nil else {
-            if errno == ENOENT { return }
-            throw OAuth2Error(
-                .storeFailed, "\(folder) cannot be examined: \(String(cString: strerror(errno))); check the folders above it")
-        }
-        try withFileLock(key) { try self.delete(key) }
-    }
+    public func remove(for key: TokenKey) async throws { try erase(key) }
 
     /// Replaces the token of a key, unless another one has taken its place.
     ///
@@ -90,13 +84,13 @@ public final class FileTokenStore: TokenStore {
     ///   - key: What the token belongs to.
     ///   - body: The work.
     /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end within 90 s;
-    ///   `CancellationError`.
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end within the
+    ///   `lockTimeout`; `CancellationError`.
     public func withExclusiveAccess<Value: Sendable>(
         for key: TokenKey, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         try makeFolder()
-        let lock = FileLock(path: path(key) + ".turn", timeout: Self.longestWait)
+        let lock = FileLock(path: path(key) + ".turn", timeout: lockTimeout)
         // First the tasks of this process among themselves, so that only one of them asks the system again and again.
         return try await turns.take(key) {
             do {
@@ -139,6 +133,16 @@ public final class FileTokenStore: TokenStore {
         try withFileLock(key) { try self.put(token, for: key) }
     }
 
+    /// Removes the token of a key; the same as ``remove(for:)``.
+    package func erase(_ key: TokenKey) throws {
+        guard FileStatus(folder) != nil else {
+            if errno == ENOENT { return }
+            throw OAuth2Error(
+                .storeFailed, "\(folder) cannot be examined: \(String(cString: strerror(errno))); check the folders above it")
+        }
+        try withFileLock(key) { try self.delete(key) }
+    }
+
     private func readLocked(_ key: TokenKey) throws -> BearerToken? {
         do {
             return try opened(key)
@@ -175,11 +179,10 @@ public final class FileTokenStore: TokenStore {
 
     private func delete(_ key: TokenKey) throws {
         known.withLock { $0[key] = nil }
+        let file = PrivateFile(path: path(key))
+        file.removeLeftovers(unchangedFor: 0)
         // After a log-out nothing remains, also not what was set aside.
-        unlink(path(key) + ".damaged")
-        PrivateFile(path: path(key)).removeLeftovers(unchangedFor: 0)
-        guard unlink(path(key)) != 0, errno != ENOENT else { return }
-        throw OAuth2Error(.storeFailed, "\(path(key)) cannot be removed: \(String(cString: strerror(errno))); remove it")
+        for file in [file, PrivateFile(path: path(key) + ".damaged")] { try failing { () throws(FileError) in try file.remove() } }
     }
 
     private func preparedFormat() throws -> FileTokenFormat {

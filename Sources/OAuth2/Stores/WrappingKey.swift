@@ -129,6 +129,8 @@ public struct WrappingKey: Sendable {
                 throw OAuth2Error(
                     .storeFailed, "\(path) does not have \(count) bytes; restore it, or remove it and let the user log in again")
             }
+            // A process that was killed may have left another name of the key.
+            file.removeLeftovers(unchangedFor: 60)
             return bytes
         } catch let error as FileError {
             throw OAuth2Error(.storeFailed, "\(path) cannot be used as a key", cause: error)

@@ -80,6 +80,14 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
         return date >= expiresAt.addingTimeInterval(-margin)
     }
 
+    /// Whether the token expires within the lead, or is expired as ``isExpired(at:)`` tells.
+    ///
+    /// At most half of the life counts as lead, so that a short-lived token is not renewed with every request.
+    func isDue(at date: Date, lead: TimeInterval) -> Bool {
+        let lead = min(lead, expiresAt.timeIntervalSince(issuedAt) / 2)
+        return isExpired(at: date) || date >= expiresAt.addingTimeInterval(-lead)
+    }
+
     /// The value of the `Authorization` header (RFC 6750, section 2.1).
     var header: String { "Bearer " + accessToken }
 

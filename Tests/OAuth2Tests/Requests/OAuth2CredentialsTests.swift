@@ -2,6 +2,7 @@ import Approov
 import ApproovTesting
 import Foundation
 import HTTPClient
+import HTTPTypes
 import Testing
 
 @testable import OAuth2
@@ -15,14 +16,17 @@ import Testing
         let credentials: OAuth2Credentials
         let answer: Shared<@Sendable (TransportRequest) async throws -> TransportResponse>
 
-        init(level: Authorization.Level = .user, refresh: any RefreshStrategy = RefreshTokenStrategy()) throws {
+        init(
+            level: Authorization.Level = .user, refresh: any RefreshStrategy = RefreshTokenStrategy(),
+            clientGrant: any TokenGrant = ClientCredentialsGrant()
+        ) throws {
             let answer = Shared<@Sendable (TransportRequest) async throws -> TransportResponse>({ .json("{}", 500, to: $0) })
             self.answer = answer
             store = BrittleStore()
             transport = InProcessTransport { try await answer.value($0) }
             credentials = try OAuth2Credentials(
                 endpoints: Samples.endpoints(clock: clock, over: transport), authorization: Authorization(level: level), store: store,
-                refresh: refresh)
+                refresh: refresh, clientGrant: clientGrant)
         }
 
         func answers(_ json: String, _ status: Int = 200) { answer.value = { .json(json, status, to: $0) } }
@@ -196,6 +200,28 @@ import Testing
         }
         #expect(try await setting.credentials.token().accessToken == "a1")
         #expect(setting.transport.requests.map { $0.form["grant_type"] } == ["refresh_token", "client_credentials"])
+    }
+
+    @Test("An app that acts as a guest gets its token by the guest's password, and again when its refresh token is revoked")
+    func guest() async throws {
+        let setting = try Setting(level: .client, clientGrant: PasswordGrant(username: "guest", password: "gue&st"))
+        setting.answers(Self.next)
+        // Without a log-in: the level is that of the app, and so is the token.
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        let asked = ["grant_type": "password", "username": "guest", "password": "gue&st"]
+        #expect(setting.transport.requests.map(\.form) == [asked])
+        #expect(setting.transport.requests.map { $0.headerFields[.authorization] } == ["Basic YXBwOnMzY3JldA=="])
+        #expect(setting.credentials.key.authorization == Authorization(type: .bearer, level: .client))
+        #expect(try await setting.store.token(for: setting.credentials.key)?.accessToken == "a1")
+        #expect(try await setting.store.token(for: Samples.key()) == nil)
+        setting.clock.advance(by: .seconds(600))
+        setting.answer.value = { request in
+            request.form["grant_type"] == "refresh_token"
+                ? .json(#"{"error":"invalid_grant"}"#, 400, to: request)
+                : .json(#"{"access_token":"a2","token_type":"Bearer","expires_in":600}"#, to: request)
+        }
+        #expect(try await setting.credentials.token().accessToken == "a2")
+        #expect(setting.transport.requests.map(\.form) == [asked, ["grant_type": "refresh_token", "refresh_token": "r1"], asked])
     }
 
     @Test("An app's own strategy takes the place of the refresh token")

@@ -6,89 +6,147 @@ import Testing
 
 @testable import OAuth2
 
-@Suite("Interrupted storing of a token", .tags(.processes, .slow))
+@Suite("Interrupted storing and removing of a token", .tags(.processes, .slow))
 struct FileTokenCrashTests {
-    /// A folder with the token "old", and the command that stores the token "new".
+    /// What is interrupted.
+    enum Work: CaseIterable {
+        /// The first token is stored, which also makes the folders and the key.
+        case first
+        /// A token is stored in the place of another one.
+        case replacing
+        /// A token is removed, with what was set aside and what a killed process left behind.
+        case removing
+    }
+
+    /// Folders in the state before the work, and the command that does it.
     private struct Setting {
-        let folder = Result { try TemporaryFolder() }
-        let store: FileTokenStore
+        static let (old, new) = ("token-old", "token-new")
+
+        let work: Work
+        let folder: TemporaryFolder
         let key: TokenKey
         let path: String
         let command: [String]
 
-        init() async throws {
-            let folder = try self.folder.get()
-            store = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k")))
+        init(_ work: Work) throws {
+            self.work = work
+            folder = try TemporaryFolder()
             key = try Samples.key()
-            path = store.path(key)
-            command = [
-                ChildProcess.beside("oauth2-worker").path(percentEncoded: false), "store", folder.path("tokens"), folder.path("keys/k"),
-                "new",
-            ]
-            try await store.store(Samples.token("old"), for: key)
+            path = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k"))).path(key)
+            let worker = ChildProcess.beside("oauth2-worker").path(percentEncoded: false)
+            let places = [folder.path("tokens"), folder.path("keys/k")]
+            command = [worker] + (work == .removing ? ["remove"] + places : ["store"] + places + [Self.new])
+            try reset()
         }
 
-        func calls() async throws -> [Strace.Call] {
-            let calls = try await Strace.record(command, tracing: folder.get().path("trace"))
-            #expect(try store.read(key)?.accessToken == "new")
-            for name in ["openat", "write", "fsync", "close"] { #expect(calls.contains { $0.name == name }, "no \(name)") }
-            return calls
-        }
+        /// The store, as the next start of an app makes it.
+        var store: FileTokenStore { FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k"))) }
 
-        /// Puts the old token back, and removes all else.
-        func reset() throws {
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder.get().path("tokens")) {
-                try FileManager.default.removeItem(atPath: folder.get().path("tokens/\(name)"))
+        /// The access token before the work, and that after it; nil for none.
+        var outcomes: [String?] {
+            switch work {
+            case .first: [nil, Self.new]
+            case .replacing: [Self.old, Self.new]
+            case .removing: [Self.old, nil]
             }
-            try store.write(Samples.token("old"), for: key)
         }
 
         /// The access token that the next start of an app finds.
-        func restarted() throws -> String? {
-            try FileTokenStore(directory: folder.get().file("tokens"), key: .file(folder.get().file("keys/k"))).read(key)?.accessToken
+        func restarted() throws -> String? { try store.read(key)?.accessToken }
+
+        /// The names in a folder; none without a folder.
+        func names(_ name: String) throws -> Set<String> {
+            guard FileManager.default.fileExists(atPath: folder.path(name)) else { return [] }
+            return Set(try FileManager.default.contentsOfDirectory(atPath: folder.path(name)))
+        }
+
+        /// Restores the state before the work.
+        func reset() throws {
+            for name in ["tokens", "keys"] {
+                guard FileManager.default.fileExists(atPath: folder.path(name)) else { continue }
+                try FileManager.default.removeItem(atPath: folder.path(name))
+            }
+            guard work != .first else { return }
+            try store.write(Samples.token(Self.old), for: key)
+            guard work == .removing else { return }
+            for suffix in [".damaged", ".abc.tmp"] { try PrivateFile(path: path + suffix).write([1, 2, 3]) }
+        }
+
+        /// Makes what a killed process left beside the key look as if no process were writing it any more.
+        func age() throws {
+            for name in try names("keys") where name.hasSuffix(".tmp") {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -3_600)], ofItemAtPath: folder.path("keys/\(name)"))
+            }
+        }
+
+        /// The calls of the work, each of which can be interrupted.
+        func calls() async throws -> [Strace.Call] {
+            let calls = try await Strace.record(command, tracing: folder.path("trace"), calls: Strace.changing)
+            #expect(try restarted() == outcomes.last)
+            let storing = ["openat", "write", "fsync", "close", "rename", "mkdir", "fcntl"]
+            let names =
+                switch work {
+                case .first: storing + ["link", "unlink"]
+                case .replacing: storing
+                case .removing: ["openat", "write", "close", "fcntl", "unlink"]
+                }
+            for name in names { #expect(calls.contains { $0.name.hasPrefix(name) }, "no \(name)") }
+            return calls
         }
     }
 
     @Test(
-        "Killing the process at any file operation leaves the complete old or new token, and the next one is stored",
-        .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works))
-    func killed() async throws {
-        let setting = try await Setting()
-        var found: Set<String> = []
+        "Killing the process at any call that changes or locks files leaves the state before or after it, and the next start works",
+        .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works), arguments: Work.allCases)
+    func killed(work: Work) async throws {
+        let setting = try Setting(work)
+        var found: Set<String?> = []
         for call in try await setting.calls() {
             try setting.reset()
             let run = try await Strace.inject("signal=SIGKILL", at: call, setting.command)
             #expect(run.exitCode == 128 + SIGKILL, "not killed at \(call.line): \(run.exitCode)")
-            let token = try #require(try setting.restarted(), "no token after \(call.line)")
-            #expect(!run.output.contains("stored") || token == "new")
+            let token = try setting.restarted()
+            #expect(setting.outcomes.contains(token), "\(token ?? "no token") after \(call.line)")
+            let isReported = run.output.contains("stored") || run.output.contains("removed")
+            #expect(!isReported || token == setting.outcomes.last, "\(call.line)")
             found.insert(token)
-            #expect(try await ChildProcess.run(URL(filePath: setting.command[0]), Array(setting.command.dropFirst())).exitCode == 0)
-            #expect(try setting.restarted() == "new")
-            let names = try FileManager.default.contentsOfDirectory(atPath: setting.folder.get().path("tokens"))
-            #expect(!names.contains { $0.hasSuffix(".tmp") }, "files left behind after \(call.line)")
+            try setting.age()
+            let next = try await ChildProcess.run(URL(filePath: setting.command[0]), Array(setting.command.dropFirst()))
+            #expect(next.exitCode == 0, "after \(call.line): \(next.errors)")
+            #expect(try setting.restarted() == setting.outcomes.last, "after \(call.line)")
+            let name = try #require(setting.path.split(separator: "/").last)
+            let kept = work == .removing ? ["\(name).lock"] : ["\(name)", "\(name).lock"]
+            #expect(try setting.names("tokens") == Set(kept), "after \(call.line)")
+            #expect(try setting.names("keys") == ["k"], "after \(call.line)")
+            // A log-out and the next log-in.
+            try setting.store.erase(setting.key)
+            #expect(try setting.restarted() == nil)
+            try setting.store.write(Samples.token("next"), for: setting.key)
+            #expect(try setting.restarted() == "next", "after \(call.line)")
         }
-        #expect(found == ["old", "new"])
+        #expect(found == Set(setting.outcomes))
     }
 
     @Test(
-        "A full disk, or another error of any file operation, leaves the complete old or new token",
+        "A full disk, or another error of any call, leaves the state before or after it, and the first is reported",
         .enabled("strace is not installed or may not trace here: nothing was made to fail", Strace.works),
-        arguments: ["ENOSPC", "EIO"])
-    func failing(error: String) async throws {
-        let setting = try await Setting()
+        arguments: Work.allCases, ["ENOSPC", "EIO"])
+    func failing(work: Work, error: String) async throws {
+        let setting = try Setting(work)
         var reported = 0
         for call in try await setting.calls() {
             try setting.reset()
             let run = try await Strace.inject("error=\(error)", at: call, setting.command)
-            let token = try #require(try setting.restarted(), "no token after \(call.line)")
-            // If the old token is still there, the process must have reported the failure.
-            if token == "old" {
-                #expect(
-                    run.exitCode == 1 && run.errors.contains("storeFailed") || run.errors.contains("storeBusy"),
-                    "\(call.line): \(run.errors)")
+            let token = try setting.restarted()
+            #expect(setting.outcomes.contains(token), "\(token ?? "no token") after \(call.line)")
+            // If the earlier state is still there, the process must have reported the failure.
+            if token != setting.outcomes.last {
+                let isNamed = run.errors.contains("storeFailed") || run.errors.contains("storeBusy")
+                #expect(run.exitCode == 1 && isNamed, "\(call.line): \(run.errors)")
                 reported += 1
             }
-            #expect(!run.errors.contains("new"))
+            #expect(!run.errors.contains(Setting.new) && !run.errors.contains(Setting.old))
         }
         #expect(reported >= 4)
     }

@@ -214,6 +214,32 @@ import Testing
         #expect(total.value == 30)
     }
 
+    @Test("A store that another process holds for longer than the store waits is busy, for a renewal as well, and works again afterwards")
+    func busy() async throws {
+        let place = try Place()
+        let store = FileTokenStore(
+            directory: place.folder.file("tokens"), key: .file(place.folder.file("keys/wrapping.key")), lockTimeout: .milliseconds(20))
+        let server = InProcessTransport { request in
+            .json(#"{"access_token":"a1","token_type":"Bearer","expires_in":600}"#, to: request)
+        }
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: server), store: store, account: "alice@example.com")
+        try #require(credentials.key == place.key)
+        try await credentials.logIn(Samples.token(life: -1))
+        let lock = try HeldLock(place.path + ".turn")
+        let entered = Shared(false)
+        #expect(await place.thrown { try await store.withExclusiveAccess(for: place.key) { entered.value = true } } == .storeBusy)
+        #expect(!entered.value)
+        #expect(await place.thrown { _ = try await credentials.token() } == .storeBusy)
+        #expect(server.requests.isEmpty)
+        // Other accounts have their own lock.
+        try await store.withExclusiveAccess(for: Samples.key("bob")) {}
+        lock.release()
+        try await store.withExclusiveAccess(for: place.key) { entered.value = true }
+        #expect(entered.value)
+        #expect(try await credentials.token().accessToken == "a1")
+    }
+
     @Test("A cancelled task does not wait for its turn, and the others get theirs")
     func cancelled() async throws {
         let place = try Place()

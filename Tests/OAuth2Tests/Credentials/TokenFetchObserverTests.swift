@@ -1,0 +1,94 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import Testing
+
+@testable import OAuth2
+
+@Suite struct TokenFetchObserverTests {
+    /// Writes down what it hears.
+    private struct Listener: TokenFetchObserver {
+        let heard = Shared<[String]>([])
+
+        func willFetch(for key: TokenKey) { heard.change { $0.append("will") } }
+
+        func didFetch(for key: TokenKey, error: (any Error)?) {
+            heard.change { $0.append(error.map { "\(($0 as? OAuth2Error)?.code as Any)" } ?? "did") }
+        }
+    }
+
+    private struct Silent: TokenFetchObserver {}
+
+    private let clock = ManualClock(date: Date(timeIntervalSince1970: 1_750_000_000))
+    private let answer = Shared<(String, Int)>(("{}", 500))
+    private let listener = Listener()
+    private let transport: InProcessTransport
+
+    init() {
+        transport = InProcessTransport { [answer] in .json(answer.value.0, answer.value.1, to: $0) }
+    }
+
+    private func credentials(
+        _ level: Authorization.Level = .user, lead: Duration = .zero, observer: (any TokenFetchObserver)? = nil
+    ) throws -> OAuth2Credentials {
+        try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: clock, over: transport), authorization: Authorization(level: level),
+            store: MemoryTokenStore(), renewalLead: lead, observer: observer ?? listener)
+    }
+
+    private static let next = (#"{"access_token":"a1","token_type":"Bearer","expires_in":600,"refresh_token":"r1"}"#, 200)
+
+    @Test("The observer hears of each fetch once, also when requests share it, and of no request that needs none")
+    func fetches() async throws {
+        let credentials = try credentials()
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: 3_600, at: clock.date))
+        _ = try await credentials.token()
+        #expect(listener.heard.value.isEmpty)
+        clock.advance(by: .seconds(3_600))
+        answer.value = Self.next
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 { group.addTask { try await credentials.token().accessToken } }
+            for try await token in group { #expect(token == "a1") }
+        }
+        #expect(listener.heard.value == ["will", "did"] && transport.requests.count == 1)
+    }
+
+    @Test("The observer hears why a fetch failed, and of the app's own first token")
+    func ends() async throws {
+        let user = try credentials()
+        try await user.logIn(Samples.token("a0", refresh: nil, life: 3_600, at: clock.date - 3_600))
+        await #expect(throws: OAuth2Error.self) { try await user.token() }
+        answer.value = Self.next
+        _ = try await credentials(.client).token()
+        let heard = listener.heard.value
+        #expect(heard.count == 4 && heard[1].contains("loginRequired") && Array(heard[2...]) == ["will", "did"])
+        // The default methods do nothing.
+        #expect(try await credentials(.client, observer: Silent()).token().accessToken == "a1")
+    }
+
+    @Test("A token is renewed from the lead before its expiry, and used until its expiry while the server fails")
+    func lead() async throws {
+        let credentials = try credentials(lead: .seconds(600))
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: 3_600, at: clock.date))
+        clock.advance(by: .seconds(2_999))
+        #expect(try await credentials.token().accessToken == "a0" && transport.requests.isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(try await credentials.token().accessToken == "a0" && transport.requests.count == 1)
+        answer.value = Self.next
+        #expect(try await credentials.token().accessToken == "a1" && transport.requests.count == 2)
+        // The new token lives 600 seconds, of which half count.
+        clock.advance(by: .seconds(299))
+        #expect(try await credentials.token().accessToken == "a1" && transport.requests.count == 2)
+        answer.value = ("{}", 500)
+        clock.advance(by: .seconds(260))
+        await #expect(throws: OAuth2Error.self) { try await credentials.token() }
+    }
+
+    @Test("When the server has ended the log-in, a token within the lead is not used any more")
+    func ended() async throws {
+        let credentials = try credentials(lead: .seconds(600))
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: 3_600, at: clock.date - 3_100))
+        answer.value = (#"{"error":"invalid_grant"}"#, 400)
+        await #expect(throws: OAuth2Error(.loginRequired, "")) { try await credentials.token() }
+    }
+}
