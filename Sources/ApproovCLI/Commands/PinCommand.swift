@@ -58,6 +58,11 @@ struct PinCommand: AsyncParsableCommand {
             if let time, RFC3339.date(time) == nil {
                 throw ValidationError("--time must be a time in RFC 3339, for example 2026-01-31T12:00:00Z.")
             }
+            do {
+                if !pins.isEmpty { _ = try Pin.list(pins) }
+            } catch {
+                throw ValidationError("--pin: \(error)")
+            }
         } else if chain != nil || roots != nil || time != nil || !pins.isEmpty {
             throw ValidationError("--chain, --roots, --pin and --time are only valid with -check.")
         }

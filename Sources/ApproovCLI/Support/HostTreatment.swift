@@ -8,6 +8,8 @@ struct HostTreatment: CustomStringConvertible {
     let host: String
     /// The configuration's entry; nil when it says nothing about the host.
     let settings: HostSettings?
+    /// Whether only the pins of an entry apply, because a public suffix separates the host from the entry's pattern.
+    let isOnlyPinned: Bool
     let isEvaluated: Bool
     let relay: String?
 
@@ -21,7 +23,9 @@ struct HostTreatment: CustomStringConvertible {
         let entries = try (configuration?.hosts ?? [:]).map { name, settings in
             (try HostPattern(name, includeSubdomains: settings.includeSubdomains, allowingPublicSuffix: true), settings)
         }
-        settings = try canonical.flatMap { try HostMap(entries).value(for: $0) }
+        let found = try canonical.flatMap { try HostMap(entries).covering($0) }
+        settings = found.flatMap { $0.isSeparated ? nil : $0.value }
+        isOnlyPinned = found.map { $0.isSeparated && $0.value.enforce } ?? false
         isEvaluated = evaluated
         self.relay = settings?.oblivious == true ? configuration?.oblivious?.relay : settings == nil ? relay : nil
     }
@@ -36,6 +40,9 @@ struct HostTreatment: CustomStringConvertible {
 
     var description: String {
         let way = relay.map { "; through the relay \($0)" } ?? ""
+        if isOnlyPinned {
+            return "\(host): no token, because a public suffix separates it from the configured pattern; the pattern's pins\(way)"
+        }
         guard let settings else {
             return "\(host): not protected; no token\(isEvaluated ? ", pins of --pin" : "")\(way)"
         }

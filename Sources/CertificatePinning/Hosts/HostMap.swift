@@ -77,7 +77,7 @@ public struct HostMap<Value: Sendable>: Sendable {
     /// The value of the most specific pattern by name alone, and whether a public suffix separates the host from it.
     ///
     /// For rules that an update of the public suffix list must not lift.
-    func covering(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
+    package func covering(_ host: CanonicalHost) -> (value: Value, isSeparated: Bool)? {
         if let value = exact[host.name] { return (value, false) }
         var isSeparated = false
         return valueCovering(host, isSeparated: &isSeparated).map { ($0, isSeparated) }

@@ -141,4 +141,10 @@ struct PinCommandTests {
         #expect(run.exitCode == 1)
         #expect(run.errors.hasPrefix("approov: "))
     }
+
+    @Test("-check refuses a malformed pin as a usage error")
+    func malformedPin() async throws {
+        let run = try await Approov.run("pin", "-check", "a.test", "--chain", "c.pem", "--roots", "r.pem", "--pin", "sha256/x")
+        #expect(run.exitCode == 2 && run.errors.contains("--pin: "), "\(run.errors)")
+    }
 }
