@@ -5,7 +5,6 @@ import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
-import HTTPRecording
 import HTTPTypes
 import Testing
 
@@ -18,19 +17,19 @@ private struct FixedSource: CredentialSource {
 extension NameUse {
     static let ckNetworking: [NameUse] = [
         NameUse("NetworkingClient(baseURL:)") { (world) async throws in
+            world.answer("[]")
             var client: APIClient = try client(world)
             client.timeout = .seconds(15)
-            client.parameterEncoding = .json
+            client.parameterEncoding = .form
             #expect(client.baseURL.absoluteString == "https://api.test/")
+            _ = try await client.post("items", parameters: ["name": "Tom"], as: [String].self)
+            let request = try #require(world.apiRequests.first)
+            #expect(request.url.text == "https://api.test/items" && request.options.idleTimeout == .seconds(15))
+            #expect(request.headerFields[.contentType] == "application/x-www-form-urlencoded")
+            #expect(try await text(of: request) == "name=Tom")
         },
         NameUse("verbs get, post, put, patch, delete") { (world) async throws in
-            world.api.change {
-                $0 = { request in
-                    TransportResponse(
-                        status: 200, headerFields: [.contentType: "application/json"], url: request.url,
-                        body: ResponseBody(bytes: Array("[]".utf8)))
-                }
-            }
+            world.answer("[]")
             let client = try client(world)
             _ = try await client.get("items", query: ["page": 1], as: [String].self)
             _ = try await client.post("items", parameters: ["a": 1], as: [String].self)
@@ -38,18 +37,6 @@ extension NameUse {
             _ = try await client.patch("items", parameters: ["a": 1], as: [String].self)
             _ = try await client.delete("items", query: ["page": 1], as: [String].self)
             #expect(world.apiRequests.count == 5)
-        },
-        NameUse("SecurityPolicy") { (_) async throws in
-            _ = ApproovTrustManager(evaluators: ["api.test": DefaultTrustEvaluator()])
-        },
-        NameUse("AuthenticationCredential.session, clientCertificate") { (_) async throws in
-            let root = try TestPKI.root()
-            let leaf = try TestPKI.leaf(hosts: ["client.test"], issuer: root)
-            let folder = try TemporaryFolder()
-            let identity: ClientIdentity = try ClientIdentity(
-                certificateFile: folder.write(leaf.chainPEM, to: "c.pem"), privateKeyFile: folder.write(leaf.privateKeyPEM, to: "k.pem"))
-            let evaluator: DefaultTrustEvaluator = DefaultTrustEvaluator()
-            _ = ApproovTrustManager(evaluators: ["api.test": evaluator.presenting(identity)])
         },
         NameUse("AuthenticationCredential.task, .bearer(token:), getUserToken") { (world) async throws in
             let source: any CredentialSource = FixedSource()
@@ -62,9 +49,19 @@ extension NameUse {
         NameUse(".login(String, password:)") { (_) async throws in
             #expect(try Credential.basic(user: "alice", password: "p").headerValue == "Basic YWxpY2U6cA==")
         },
-        NameUse("logLevels") { (_) async throws in
+        NameUse("logLevels") { (world) async throws in
             let levels: [ConsoleLog.Level] = [.off, .info, .debug]
-            #expect(levels.map { ConsoleLog(level: $0).level } == levels)
+            let records = levels.map { _ in LogRecord() }
+            let session = try session(world) { settings in
+                settings.observers = zip(levels, records).map { ConsoleLog(level: $0, logger: $1.logger) }
+            }
+            _ = try await session.data(from: url)
+            var words: [[String]] = []
+            for record in records.reversed() {
+                let lines = words.count < 2 ? await record.lines(with: "finished") : record.lines
+                words.insert(lines.map { $0.split(separator: " ").prefix(2).joined(separator: " ") }, at: 0)
+            }
+            #expect(words == [[], ["info finished"], ["debug request", "debug response", "info finished"]])
         },
         NameUse("perRequestHeaders, additionalHeaders") { (world) async throws in
             let session = try session(world) { (settings: inout ApproovSessionConfiguration) in
@@ -86,41 +83,12 @@ extension NameUse {
             #expect(throws: ApproovError.self) { try validator.validate(head, body: nil) }
         },
         NameUse("NetworkingError(code:message:), jsonPayload") { (world) async throws in
-            world.api.change {
-                $0 = { request in
-                    TransportResponse(
-                        status: 200, headerFields: [.contentType: "application/json"], url: request.url,
-                        body: ResponseBody(bytes: Array(#"{"status":false,"code":500,"message":"no"}"#.utf8)))
-                }
-            }
+            world.answer(#"{"status":false,"code":500,"message":"no"}"#)
             let session = try session(world) { $0.validators = [EnvelopeValidator()] }
             let error: ApproovError? = await #expect(throws: ApproovError.self) { try await session.data(from: url) }
             #expect(
                 error?.serverCode == "500" && error?.serverMessage == "no"
                     && (error?.refusedResponse as RefusedResponse?)?.body?.isEmpty == false)
-        },
-        NameUse("storeResponseFilesInCacheDirectory") { (world) async throws in
-            let folder = try TemporaryFolder()
-            _ = try RecordingTransport(wrapping: CurlTransport(), into: folder.file("recording"))
-        },
-        NameUse("DemoURLProtocol") { (_) async throws in
-            let transport = try ReplayTransport(from: sampleRecording)
-            let session = try session(transport)
-            let (data, _) = try await session.data(from: url("https://api.localhost:9443/notes"))
-            #expect(!data.isEmpty)
-        },
-        NameUse("APIService(configuration:), .remote, .local, Endpoint") { (_) async throws in
-            let folder = try TemporaryFolder()
-            let local = try APIEnvironment(
-                "local", baseURL: url("https://api.localhost:9443/"), source: APIEnvironment.Source.local(recordings: sampleRecording),
-                trust: .pathValidation)
-            let api: EnvironmentSession = try EnvironmentSession(local, stateDirectory: folder.url)
-            let source = APIEnvironment.Source.remote(configuration: nil)
-            try api.use(APIEnvironment("staging", baseURL: url("https://staging.test/"), source: source, trust: .pathValidation))
-            #expect(throws: APIError.self) { try APIEnvironment.named("staging", from: folder.file("missing.json")) }
-        },
-        NameUse("useSSLPinning") { (_) async throws in
-            #expect(APIEnvironment.Trust.pinned != APIEnvironment.Trust.pathValidation)
         },
     ]
 }

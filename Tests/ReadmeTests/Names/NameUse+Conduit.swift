@@ -1,13 +1,11 @@
 import APIClient
 import Approov
 import ApproovTesting
-import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-import Logging
 
 /// Counts responses and finished requests, as Conduit's response middleware can.
 private struct ResponseCounter: SessionObserver {
@@ -15,6 +13,14 @@ private struct ResponseCounter: SessionObserver {
 
     func didReceive(_ response: ResponseSummary) { counts.change { $0.append("didReceive") } }
     func didFinish(_ metrics: CallMetrics) { counts.change { $0.append("didFinish") } }
+}
+
+/// Takes the content of a member for the whole, as a middleware that changes `TaskResponse` can.
+private struct Unwrapping: ResponseDeserializer {
+    func value(of response: APIResponse) throws -> APIResponse {
+        let members = try JSONDecoder().decode([String: String].self, from: response.data)
+        return APIResponse(data: Data((members["data"] ?? "").utf8), head: response.head)
+    }
 }
 
 extension NameUse {
@@ -39,6 +45,14 @@ extension NameUse {
             }
             _ = try await session.data(from: url)
             #expect(await eventually { observer.counts.value == ["didReceive", "didFinish"] })
+        },
+        NameUse("middleware that replaces TaskResponse.data, TaskResponse.response") { (world) async throws in
+            world.answer(#"{"data":"inner"}"#)
+            let deserializer: some ResponseDeserializer<APIResponse> = Unwrapping()
+            #expect(try await client(world).resource("items").send(.get, with: deserializer).data == Data("inner".utf8))
+            let head = try #require(HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: nil))
+            let replaced: APIResponse = APIResponse(data: Data(#"{"data":"x"}"#.utf8), head: head)
+            #expect(try deserializer.value(of: replaced).head.statusCode == 203)
         },
         NameUse("begin(request:), SessionTaskProxy") { (world) async throws in
             let session = try session(world)
@@ -72,92 +86,14 @@ extension NameUse {
             let data: CachedData = try await resource.cachedData()
             #expect(!data.isFromCache)
         },
-        NameUse("HTTPRequestBuilder(url:)") { (_) async throws in
-            let builder = RequestBuilder(url: url, method: .post)
-            #expect(try builder.build().request.httpMethod == "POST")
-        },
-        NameUse("queryStringParameters, percentEncodedQuery") { (_) async throws in
-            var builder: RequestBuilder = RequestBuilder(url: url)
-            builder.query = ["a": 1]
-            #expect(try builder.build().request.url?.query() == "a=1")
-            builder.percentEncodedQuery = "b=%32"
-            #expect(try builder.build().request.url?.query() == "b=%32")
-        },
-        NameUse("queryStringFormattingOptions, arrayFormat, dictionaryFormat") { (_) async throws in
-            let arrays: [QueryFormat.Arrays] = [.indexed, .bracketed, .duplicatedKeys, .commaSeparated]
-            let dictionaries: [QueryFormat.Dictionaries] = [.subscripted, .dotNotated]
-            for array in arrays {
-                for dictionary in dictionaries {
-                    var builder = RequestBuilder(url: url)
-                    builder.query = ["a": [1, 2], "b": ["c": 3]]
-                    builder.queryFormat = QueryFormat(arrays: array, dictionaries: dictionary, plus: .percentEncoded, space: .plus)
-                    #expect(try builder.build().request.url?.query()?.isEmpty == false)
-                }
-            }
-        },
-        NameUse("plusSymbolEncodingRule, spaceEncodingRule") { (_) async throws in
-            let pluses: [QueryFormat.Plus] = [.percentEncoded, .literal, .percentEncodedSpace]
-            let spaces: [QueryFormat.Space] = [.percentEncoded, .plus]
-            #expect(pluses.count == 3 && spaces.count == 2)
-        },
-        NameUse("JSONRequestSerializer") { (_) async throws in
-            var builder: RequestBuilder = RequestBuilder(url: url, method: .post)
-            builder.body = try JSONBody(["name": "Tom"])
-            #expect(try builder.build().request.value(forHTTPHeaderField: "Content-Type") == "application/json")
-        },
-        NameUse("FormEncodedRequestSerializer") { (_) async throws in
-            #expect(try FormBody(["name": "Tom"], format: .form).serialize().contentType == "application/x-www-form-urlencoded")
-        },
-        NameUse("MultipartFormRequestSerializer, FormPart, append(formPart:)") { (_) async throws in
-            var form: MultipartBody = MultipartBody()
-            let contents: [FormPart.Content] = [
-                .text("a"), .binary(Data()), .pdf(Data()), .video(Data(), .mov), .file(path: "/dev/null", type: "text/plain"),
-            ]
-            for content in contents { form.append(FormPart(name: "part", filename: "part", content: content)) }
-            #expect(form.parts.count == 5)
-        },
-        NameUse(".image(UIImage, .jpeg(compressionQuality:))") { (_) async throws in
-            _ = FormPart.Content.image(Data([0xFF, 0xD8]), .jpeg)
-        },
-        NameUse("XMLRequestSerializer, XMLResponseDeserializer") { (_) async throws in
-            #expect(try XMLBody(XMLElement("a")).serialize().contentType.hasPrefix("application/xml"))
-            _ = XMLResponse(statuses: 200..<300, mediaTypes: ["text/xml"])
-        },
-        NameUse("XML, XMLNode") { (_) async throws in
-            let element = try XMLElement(parsing: "<a>one <b>two</b></a>")
-            #expect(element.elements(named: "b").first?.text == "two" && element.text == "one two")
-        },
-        NameUse("SOAPEnvelopeFactory") { (_) async throws in
-            let envelope = SOAPEnvelope(version: .v1_1, action: "urn:a", body: [XMLElement("a")])
-            #expect(try envelope.serialize().contentType.hasPrefix("text/xml"))
-        },
-        NameUse("JSONResponseDeserializer") { (_) async throws in
-            _ = JSONResponse([String: String].self, statuses: 200..<300, mediaTypes: ["application/json"])
-        },
-        NameUse("ServerAuthenticationPolicy, serverAuthenticationPolicies") { (_) async throws in
-            let evaluator: any ServerTrustEvaluating = DefaultTrustEvaluator()
-            _ = ApproovTrustManager(evaluators: ["api.test": evaluator])
-        },
-        NameUse("SSLPinningServerAuthenticationPolicy, CertificateBundle") { (_) async throws in
-            let root = try TestPKI.root()
-            _ = try PinnedCertificatesTrustEvaluator(bytes: Array(root.pem.utf8))
-            let pins = try [1, 2].map { try Pin(spkiSHA256: Array(repeating: $0, count: 32)) }
-            _ = try PublicKeysTrustEvaluator(pins: Set(pins))
-        },
-        NameUse("AwaitNetworkConnectivityRequestPipelineMiddleware") { (_) async throws in
-            let interceptor = AwaitNetwork(monitor: NetworkMonitor(), timeout: .seconds(1))
-            #expect(interceptor.timeout == .seconds(1))
-        },
-        NameUse("NetworkReachability") { (_) async throws in
-            let monitor: NetworkMonitor = NetworkMonitor()
-            #expect([.reachable, .unreachable, .unknown].contains(monitor.status))
-            var changes = monitor.changes.makeAsyncIterator()
-            #expect(await changes.next() != nil)
-        },
         NameUse("ConduitLogger") { (world) async throws in
-            let log = ConsoleLog(level: .info, logger: .silent)
+            let record = LogRecord()
+            let log = ConsoleLog(level: .info, logger: record.logger)
             let session = try session(world) { (settings: inout ApproovSessionConfiguration) in settings.observers = [log] }
-            _ = try await session.data(from: url)
+            _ = try await session.data(for: URLRequest("https://api.test/shapes?key=canary-1", ["Authorization": "Bearer canary-2"]))
+            let lines = await record.lines(with: "finished")
+            #expect(lines.count == 1 && lines[0].hasPrefix("info finished"))
+            #expect(["api.test", "/shapes", "GET", "200"].allSatisfy { lines[0].contains($0) } && !lines[0].contains("canary"))
         },
     ]
 }

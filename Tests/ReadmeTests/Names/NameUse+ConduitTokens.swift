@@ -5,48 +5,89 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import OAuth2
-import OAuth2SecretService
 import Testing
 
-/// Renews nothing.
-private struct NoRefresh: RefreshStrategy {
-    func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken { token }
+/// Renews tokens without the authorization server, and notes which.
+private struct OwnRefresh: RefreshStrategy {
+    let renewed = Shared<[String]>([])
+
+    func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
+        renewed.change { $0.append(token.accessToken) }
+        return try NameUse.token("fresh")
+    }
 }
 
 extension NameUse {
-    private static func oauth2Client() throws -> OAuth2Client {
+    static func oauth2Client(secret: String? = "s") throws -> OAuth2Client {
         let server = try OAuth2Server(
             tokenURL: url("https://login.test/token"), authorizationURL: url("https://login.test/authorize"), scope: "read")
-        return try OAuth2Client(id: "app", secret: ClientSecret("s"), server: server)
+        return try OAuth2Client(id: "app", secret: secret.map { ClientSecret($0) }, server: server)
     }
 
-    private static func endpoints() throws -> OAuth2Endpoints {
-        let transport = InProcessTransport(certificates: [:]) { request in
-            TransportResponse(
-                status: 200, headerFields: [.contentType: "application/json"], url: request.url,
-                body: ResponseBody(bytes: Array(#"{"access_token":"a","token_type":"Bearer"}"#.utf8)))
-        }
-        return try OAuth2Endpoints(client: oauth2Client(), transport: transport, clock: ManualClock())
+    /// Endpoints whose server issues the token "a".
+    private static func endpoints() throws -> OAuth2Endpoints { try endpoints(issuing()) }
+
+    static func endpoints(_ transport: InProcessTransport, clock: ManualClock = ManualClock()) throws -> OAuth2Endpoints {
+        try OAuth2Endpoints(client: oauth2Client(), transport: transport, clock: clock)
     }
 
-    private static func key() throws -> TokenKey {
-        TokenKey(client: try oauth2Client(), authorization: Authorization(level: .user))
+    /// A server that issues the token "a".
+    static func issuing() -> InProcessTransport {
+        InProcessTransport(
+            status: 200, headerFields: [.contentType: "application/json"],
+            body: Array(#"{"access_token":"a","token_type":"Bearer","expires_in":3600}"#.utf8))
     }
 
-    private static func token() throws -> BearerToken {
-        try BearerToken(accessToken: "a", expiresAt: Date(timeIntervalSince1970: 4_000_000_000))
+    /// The parameters of a request for a token.
+    private static func form(of request: TransportRequest?) async throws -> [String: String] {
+        let items = URLComponents(string: "?" + (try await text(of: request)))?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }) { "\($0) and \($1)" }
+    }
+
+    /// A session without an account that has an interceptor, over the world's transport.
+    private static func session(_ world: World, _ credentials: OAuth2Credentials) throws -> ApproovSession {
+        try session(world) { $0.interceptors = [try OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])] }
+    }
+
+    static func key() throws -> TokenKey { TokenKey(client: try oauth2Client(), authorization: Authorization(level: .user)) }
+
+    static func token(_ name: String = "a", refresh: String? = nil, isExpired: Bool = false) throws -> BearerToken {
+        try BearerToken(
+            accessToken: name, refreshToken: refresh, issuedAt: Date(timeIntervalSince1970: 1_740_000_000),
+            expiresAt: Date(timeIntervalSince1970: isExpired ? 1_740_003_600 : 4_000_000_000))
     }
 
     static let conduitTokens: [NameUse] = [
         NameUse("OAuth2ServerEnvironment") { (_) async throws in
-            #expect(try OAuth2Server(tokenURL: url("https://login.test/token"), scope: "read").scope == "read")
+            let server = try OAuth2Server(tokenURL: url("https://login.test/own/token"), scope: "read write")
+            let transport = issuing()
+            let endpoints = try OAuth2Endpoints(client: OAuth2Client(id: "app", server: server), transport: transport)
+            #expect(try await endpoints.issue(PasswordGrant(username: "alice", password: "p")).accessToken == "a")
+            #expect(transport.requests.map(\.url.text) == ["https://login.test/own/token"])
+            let form = try await form(of: transport.requests.first)
+            #expect(form["scope"]?.replacing("+", with: " ") == "read write")
         },
         NameUse("OAuth2ClientConfiguration") { (_) async throws in
             let server = try oauth2Client().server
-            #expect(try OAuth2Client(id: "app", secret: ClientSecret("s"), server: server).id == "app")
+            let transport = issuing()
+            for secret in [ClientSecret("s"), nil] {
+                let client = try OAuth2Client(id: "app", secret: secret, server: server)
+                _ = try await OAuth2Endpoints(client: client, transport: transport).issue(PasswordGrant(username: "alice", password: "p"))
+            }
+            #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Basic YXBwOnM=", nil])
+            #expect(try await form(of: transport.requests.last)["client_id"] == "app")
         },
-        NameUse("OAuth2Authorization") { (_) async throws in
-            #expect(Authorization(type: .basic, level: .client).level == .client)
+        NameUse("OAuth2Authorization") { (world) async throws in
+            func header(_ authorization: Authorization) async throws -> String? {
+                let credentials = try OAuth2Credentials(endpoints: endpoints(), authorization: authorization, store: MemoryTokenStore())
+                _ = try await session(world, credentials).data(from: url)
+                return world.apiRequests.last?.headerFields[.authorization]
+            }
+            #expect(try await header(Authorization(type: .basic, level: .client)) == "Basic YXBwOnM=")
+            #expect(try await header(Authorization(type: .bearer, level: .client)) == "Bearer a")
+            // A user must log in first, and nothing is sent before.
+            let code = await codeThrown(as: ApproovError.self) { try await header(Authorization(level: .user)) }
+            #expect(code == .credentialMissing && world.apiRequests.count == 2)
         },
         NameUse("OAuth2PasswordTokenGrantStrategy, issueToken") { (_) async throws in
             let endpoints: OAuth2Endpoints = try endpoints()
@@ -74,48 +115,30 @@ extension NameUse {
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
         },
-        NameUse("OAuth2TokenKeychainStore, accessGroup") { (_) async throws in
-            let folder = try TemporaryFolder()
-            _ = SecretServiceTokenStore(name: "app", lockDirectory: folder.url)
-            _ = KeyringTokenStore(name: "app", lockDirectory: folder.url)
-        },
-        NameUse("OAuth2TokenFileStore, OAuth2TokenUserDefaultsStore, OAuth2TokenDiskStore") { (_) async throws in
-            let folder = try TemporaryFolder()
-            let store = FileTokenStore(directory: folder.file("tokens"), key: WrappingKey.file(folder.file("keys/key")))
-            try await store.store(token(), for: key())
-            #expect(try await store.token(for: key()) != nil)
-        },
-        NameUse("OAuth2TokenMemoryStore") { (_) async throws in
-            #expect(try await MemoryTokenStore().token(for: key()) == nil)
-        },
-        NameUse("store(token:for:with:), tokenFor(client:authorization:)") { (_) async throws in
-            let store: any TokenStore = MemoryTokenStore()
-            let key = TokenKey(client: try oauth2Client(), authorization: Authorization(level: .user))
-            try await store.store(token(), for: key)
-            #expect(try await store.token(for: key)?.accessToken == "a")
-        },
-        NameUse("AES256CBCCipher, HybridCipher, PBKDF2Derivator") { (_) async throws in
-            let folder = try TemporaryFolder()
-            let file = ConduitTokenFile(folder.file("missing"), passphrase: "p", salt: "s")
-            #expect(try await !file.move(to: MemoryTokenStore(), for: key()))
-        },
-        NameUse("TokenMigrator") { (_) async throws in
-            let (old, new) = (MemoryTokenStore(), MemoryTokenStore())
-            try await old.store(token(), for: key())
-            #expect(try await TokenMigration(from: old, to: new).run([key()]) == 1)
-        },
-        NameUse("OAuth2RequestPipelineMiddleware") { (_) async throws in
+        NameUse("OAuth2RequestPipelineMiddleware") { (world) async throws in
+            let (transport, store) = (issuing(), MemoryTokenStore())
             let credentials = try OAuth2Credentials(
-                endpoints: endpoints(), authorization: Authorization(level: .user), store: MemoryTokenStore())
-            _ = try OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])
+                endpoints: endpoints(transport, clock: world.clock), authorization: Authorization(level: .user), store: store)
+            try await credentials.logIn(token("old", refresh: "r", isExpired: true))
+            // The OAuth2Interceptor(_:hosts:) of this session is for api.test.
+            let session = try session(world, credentials)
+            for text in ["https://api.test/", "https://other.test/", "https://api.test/"] { _ = try await session.data(from: url(text)) }
+            #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer a", nil, "Bearer a"])
+            #expect(transport.requests.count == 1)
+            let form = try await form(of: transport.requests.first)
+            #expect(form["grant_type"] == "refresh_token" && form["refresh_token"] == "r")
+            #expect(try await store.token(for: credentials.key)?.accessToken == "a")
         },
-        NameUse("OAuth2RefreshStrategyFactory") { (_) async throws in
-            let strategy: any RefreshStrategy = NoRefresh()
-            #expect(try await strategy.refresh(token(), at: endpoints()).accessToken == "a")
-        },
-        NameUse("tokenRefreshLockRelinquishInterval") { (_) async throws in
-            let store: any TokenStore = MemoryTokenStore()
-            #expect(try await store.withExclusiveAccess(for: key()) { 7 } == 7)
+        NameUse("OAuth2RefreshStrategyFactory") { (world) async throws in
+            let (transport, strategy) = (issuing(), OwnRefresh())
+            // OAuth2Credentials call RefreshStrategy.refresh(_:at:) when a token has expired.
+            let credentials = try OAuth2Credentials(
+                endpoints: endpoints(transport, clock: world.clock), store: MemoryTokenStore(), refresh: strategy)
+            try await credentials.logIn(token("old", isExpired: true))
+            let session = try session(world, credentials)
+            for _ in 1...2 { _ = try await session.data(from: url) }
+            #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer fresh", "Bearer fresh"])
+            #expect(strategy.renewed.value == ["old"] && transport.requests.isEmpty)
         },
     ]
 }

@@ -41,9 +41,17 @@ extension NameUse {
             }
             #expect(client.rules.explain(url("https://api.test/items")) == ["all: https://api.test:443/**", "items: by a closure"])
         },
-        NameUse("$0.headers") { (_) async throws in
-            var settings = ScopedConfiguration()
-            settings.headers["X-Auth-Token"] = "t"
+        NameUse("$0.headers") { (world) async throws in
+            let token = Shared("a")
+            let client = try client(world).configured { rules in
+                try rules.configure("items", description: "items") { (settings: inout ScopedConfiguration) in
+                    settings.headers["X-Auth-Token"] = token.value
+                }
+            }
+            _ = try await client.resource("items").send(.get)
+            token.value = "b"
+            for path in ["items", "others"] { _ = try await client.resource(path).send(.get) }
+            #expect(world.apiRequests.map { field("X-Auth-Token", of: $0) } == ["a", "b", nil])
         },
         NameUse("authHeader with didSet") { (world) async throws in
             let holder: CredentialHolder = try CredentialHolder("Bearer a")
@@ -55,10 +63,36 @@ extension NameUse {
             _ = try await session.data(from: url)
             #expect(world.apiRequests.first?.headerFields[.authorization] == "Bearer b")
         },
-        NameUse("wipeResources(), wipeResources(matching:)") { (world) async throws in
-            let session = try session(world)
-            await session.wipe()
-            await session.wipe(WipeScope.hosts([try HostPattern("api.test")]))
+        NameUse("wipeResources()") { (world) async throws in
+            let (client, gate) = try wipedClient(world)
+            let late = Task { try await client.session.data(from: url("https://api.test/late")) }
+            let resource = try client.resource("items")
+            _ = try await resource.cachedData()
+            #expect(await eventually { gate.waiterCount == 1 })
+            await client.session.wipe()
+            await #expect(throws: CancellationError.self) { try await late.value }
+            #expect(try await !resource.cachedData().isFromCache)
+            // Without the setting ApproovSessionConfiguration.tracksRequests the request stays.
+            let untracked = try session(world)
+            let kept = Task { try await untracked.data(from: url("https://api.test/late")).0 }
+            #expect(await eventually { gate.waiterCount == 1 })
+            await untracked.wipe()
+            gate.open()
+            #expect(try await kept.value == Data("/late".utf8))
+        },
+        NameUse("wipeResources(matching:)") { (world) async throws in
+            let (client, gate) = try wipedClient(world)
+            let hosts = ["v1.api.test", "other.test"]
+            let late = hosts.map { host in Task { try await client.session.data(from: url("https://\(host)/late")).0 } }
+            let resources: [Resource] = hosts.map { client.resource(absolute: url("https://\($0)/items")) }
+            for resource in resources { _ = try await resource.cachedData() }
+            #expect(await eventually { gate.waiterCount == 2 })
+            await client.session.wipe(WipeScope.hosts([try HostPattern("*.api.test")]))
+            await #expect(throws: CancellationError.self) { try await late[0].value }
+            gate.open()
+            #expect(try await late[1].value == Data("/late".utf8))
+            #expect(try await !resources[0].cachedData().isFromCache)
+            #expect(try await resources[1].cachedData().isFromCache)
         },
         NameUse("decorateRequests, mutateRequests, failedRequest") { (_) async throws in
             let interceptor: any RequestInterceptor = Decoration()
@@ -75,10 +109,31 @@ extension NameUse {
             #expect(error.code == .hostNotAllowed && error.message == "not this host" && error.cause != nil)
         },
         NameUse("NetworkingProvider") { (world) async throws in
+            let transport = InProcessTransport(status: 203)
             var settings: ApproovSessionConfiguration = ApproovSessionConfiguration()
-            settings.transport = world.transport
-            _ = try ApproovSession(service: nil, configuration: settings)
-            _ = try ApproovSession(wrapping: URLSession(configuration: .ephemeral), service: world.service)
+            settings.transport = transport
+            let own = try ApproovSession(service: nil, configuration: settings)
+            #expect(try await own.data(from: url).1.statusCode == 203 && transport.requests.count == 1)
+            let base = URLSessionConfiguration.ephemeral
+            base.httpAdditionalHeaders = ["X-Own": "1"]
+            let wrapper = try ApproovSession(wrapping: URLSession(configuration: base), service: world.service)
+            _ = try await wrapper.data(from: url)
+            #expect(field("X-Own", of: world.apiRequests.first) == "1")
+            #expect(field("Approov-Token", of: world.apiRequests.first)?.isEmpty == false)
         },
     ]
+
+    /// A client with a cache whose session tracks its requests; those for "/late" wait at a gate.
+    private static func wipedClient(_ world: World) throws -> (APIClient, Gate) {
+        let gate = Gate()
+        world.api.value = { request in
+            if request.url.target == "/late" { try await gate.wait() }
+            return TransportResponse(
+                status: 200, headerFields: [.cacheControl: "max-age=60"], url: request.url,
+                body: ResponseBody(bytes: Array(request.url.target.utf8)))
+        }
+        var client = try APIClient(base: url("https://api.test/"), session: session(world) { $0.tracksRequests = true })
+        client.cache = DataCache(capacity: 1 << 20)
+        return (client, gate)
+    }
 }

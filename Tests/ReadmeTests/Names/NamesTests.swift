@@ -6,7 +6,7 @@ import Testing
 @testable import ApproovCLI
 
 /// Tries every row of NAMES.md, the table of the original's names.
-@Suite struct NamesTests {
+@Suite(.timeLimit(.minutes(5))) struct NamesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private let table: NameTable
 

@@ -51,14 +51,15 @@ enum OriginalNames {
         """
 
     private static let siesta = """
-        Service resource relative child configure invalidateConfiguration authHeader wipeResources decorateRequests mutateRequests
+        Service resource relative child configure invalidateConfiguration authHeader wipeResources matching decorateRequests mutateRequests
         failedRequest RequestError NetworkingProvider TrustKit addObserver latestData
         """
 
     private static let conduit = """
-        URLSessionClient requestMiddleware responseMiddleware RequestPipelineMiddleware ResponsePipelineMiddleware prepareForTransport
-        TaskResponse begin SessionTaskProxy pipelineBehaviorOptions awaitsOutgoingCompletion HTTPRequestBuilder queryStringParameters
-        percentEncodedQuery queryStringFormattingOptions arrayFormat dictionaryFormat plusSymbolEncodingRule spaceEncodingRule
+        URLSessionClient delegateQueue requestMiddleware responseMiddleware RequestPipelineMiddleware ResponsePipelineMiddleware
+        prepareForTransport TaskResponse begin SessionTaskProxy pipelineBehaviorOptions awaitsOutgoingCompletion HTTPRequestBuilder
+        queryStringParameters percentEncodedQuery queryStringFormattingOptions arrayFormat dictionaryFormat plusSymbolEncodingRule
+        spaceEncodingRule
         JSONRequestSerializer FormEncodedRequestSerializer MultipartFormRequestSerializer FormPart XMLRequestSerializer
         AutoPurgingURLDataCache DataDownloader
         XMLResponseDeserializer XML XMLNode SOAPEnvelopeFactory JSONResponseDeserializer ServerAuthenticationPolicy
@@ -69,7 +70,8 @@ enum OriginalNames {
         OAuth2SafariAuthorizationStrategy OAuth2AuthorizationRedirectHandler OAuth2TokenKeychainStore OAuth2TokenFileStore
         OAuth2TokenUserDefaultsStore OAuth2TokenDiskStore OAuth2TokenMemoryStore AES256CBCCipher HybridCipher PBKDF2Derivator Migrator
         TokenMigrator OAuth2RequestPipelineMiddleware OAuth2RefreshStrategyFactory tokenRefreshLockRelinquishInterval
-        AwaitNetworkConnectivityRequestPipelineMiddleware NetworkReachability ImageDownloader AutoPurgingURLImageCache ConduitLogger
+        AwaitNetworkConnectivityRequestPipelineMiddleware NetworkReachability hostName ImageDownloader AutoPurgingURLImageCache
+        ConduitLogger
         """
 
     private static let ckNetworking = """
