@@ -141,6 +141,35 @@ import Testing
         await world.stop()
     }
 
+    @Test("The app sends nothing to a server with another key: no request of the user, and no refresh token")
+    func otherServer() async throws {
+        let world = try await NotesWorld.start()
+        // Its certificate is valid for the host, under a root that the app does not accept for it.
+        let other = try TestPKI.leaf(hosts: ["api.localhost"], issuer: TestPKI.root())
+        let impostor = try await TestHTTPServer.start(certificate: other) { _ in TestResponse(text: "[]") }
+        let api = try #require(URL(string: "https://api.localhost:\(impostor.port)"))
+        let account = try Account(api: api, service: world.service, stateDirectory: world.state, clock: world.appClock)
+        let app = try NotesClient(account: account, service: world.service, api: api)
+
+        // A user who is logged in asks for notes.
+        try await account.credentials.logIn(
+            BearerToken(
+                accessToken: "access", refreshToken: "refresh", issuedAt: world.appClock.date, expiresAt: world.appClock.date + 300))
+        let refused = await #expect(throws: ApproovError.self) { try await app.notes() }
+        #expect(refused?.code == .pinningError)
+
+        // The token has expired, so the app renews it before it asks.
+        world.appClock.advance(by: .seconds(301))
+        let notRenewed = await #expect(throws: ApproovError.self) { try await app.notes() }
+        let cause = try #require(notRenewed?.cause as? OAuth2Error)
+        #expect((cause.cause as? ApproovError)?.code == .pinningError)
+
+        #expect(impostor.counters.requests == 0)
+
+        await impostor.stop()
+        await world.stop()
+    }
+
     @Test("The server refuses an access token without the attestation token that is bound to it")
     func bound() async throws {
         let world = try await NotesWorld.start()
