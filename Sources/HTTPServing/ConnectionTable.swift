@@ -20,6 +20,8 @@ final class ConnectionTable: Sendable {
         /// The client addresses that proxies named.
         var addresses: [ID: SocketAddress] = [:]
         var sweep: RepeatedTask?
+        /// The event loops that read once more before their silent connections are judged.
+        var judging: Set<ObjectIdentifier> = []
 
         /// The channel of an HTTP/2 request is the stream's; its parent is the connection's.
         func connection(of channel: any Channel) -> ID {
@@ -31,6 +33,9 @@ final class ConnectionTable: Sendable {
 
     /// How often to look for what is overdue.
     static let interval = TimeAmount.milliseconds(250)
+
+    /// How long an event loop reads before its silent connections are judged.
+    static let catchingUp = TimeAmount.milliseconds(100)
 
     private let state: Mutex<State>
 
@@ -136,25 +141,33 @@ final class ConnectionTable: Sendable {
     }
 
     private func sweep(at now: NIODeadline) {
+        var silent: [ID] = []
         for action in state.withLock({ $0.places.overdue(at: now) }) {
             switch action {
             case .end(let id): ConnectionHandler.endIfIdle(id.channel)
             case .cut(let id): ConnectionHandler.cut(id.channel)
-            case .cutIfSilent(let id): cutIfSilent(id.channel)
+            case .cutIfSilent(let id): silent.append(id)
             }
         }
+        for ids in Dictionary(grouping: silent, by: { ObjectIdentifier($0.channel.eventLoop) }).values { judge(ids) }
     }
 
-    /// Cuts a connection of which nothing came in time.
+    /// Cuts connections of one event loop of which nothing came in time.
     ///
-    /// Its event loop may have been busy for longer than the timeout, and the bytes may wait in the socket. So the loop reads once more
-    /// before the connection is judged: a timer that the loop itself starts fires only after that.
-    private func cutIfSilent(_ channel: any Channel) {
-        let loop = channel.eventLoop
+    /// The loop may have been busy for longer than the timeout, and the bytes may wait in the sockets. So it reads for a while before the
+    /// connections are judged.
+    private func judge(_ ids: [ID]) {
+        guard let loop = ids.first?.channel.eventLoop else { return }
+        let isFirst = state.withLock { $0.judging.insert(ObjectIdentifier(loop)).inserted }
+        // Otherwise the loop is still behind: a later sweep finds these connections again.
+        guard isFirst else { return }
         loop.execute {
-            loop.scheduleTask(in: .milliseconds(1)) {
-                let isSilent = self.state.withLock { $0.places.isSilent(ID(channel: channel), at: loop.now) }
-                if isSilent { ConnectionHandler.cut(channel) }
+            loop.scheduleTask(in: Self.catchingUp) {
+                let silent = self.state.withLock { state in
+                    state.judging.remove(ObjectIdentifier(loop))
+                    return ids.filter { state.places.isSilent($0, at: loop.now) }
+                }
+                Self.cut(silent)
             }
         }
     }

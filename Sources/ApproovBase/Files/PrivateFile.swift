@@ -86,7 +86,10 @@ package struct PrivateFile: Sendable {
         let number = errno
         unlink(temporary)
         if result != 0 {
-            guard number == EEXIST else { throw refusal(.fileWriteFailed, "cannot be made", number) }
+            // The temporary file is gone when another process took it for one that a killed process left.
+            guard number == EEXIST || number == ENOENT && FileStatus(path) != nil else {
+                throw refusal(.fileWriteFailed, "cannot be made", number)
+            }
             return false
         }
         try syncFolder()
@@ -105,8 +108,11 @@ package struct PrivateFile: Sendable {
     ///
     /// - Throws: `FileError.fileWriteFailed`.
     package func remove() throws(FileError) {
-        guard unlink(path) != 0 else { return try syncFolder() }
-        guard errno == ENOENT else { throw refusal(.fileWriteFailed, "cannot be removed", errno, remedy: "remove it") }
+        // Also when it is gone already: an earlier call may have failed to synchronise the folder.
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw refusal(.fileWriteFailed, "cannot be removed", errno, remedy: "remove it")
+        }
+        try syncFolder()
     }
 
     /// Makes the folder at `path`, and those above it, with mode 0700 where they are missing.

@@ -41,7 +41,8 @@ struct HostTreatment: CustomStringConvertible {
     var description: String {
         let way = relay.map { "; through the relay \($0)" } ?? ""
         if isOnlyPinned {
-            return "\(host): no token, because a public suffix separates it from the configured pattern; the pattern's pins\(way)"
+            return "\(host): no token, because a public suffix separates it from the configured pattern; the pattern's pins"
+                + "\(isEvaluated ? ", pins of --pin" : "")\(way)"
         }
         guard let settings else {
             return "\(host): not protected; no token\(isEvaluated ? ", pins of --pin" : "")\(way)"

@@ -39,8 +39,7 @@ public final class OAuth2Credentials: CredentialSource {
     ///   - refresh: The way to renew a token.
     ///   - clientGrant: The grant that provides a token to the app itself when there is none.
     ///   - renewalLead: The time before its expiry from which a token is renewed; at most half of its life counts. By default it is renewed in
-    ///     the last minute, or in the last tenth of its life if that is shorter. If a renewal before then fails, requests carry the stored
-    ///     token, unless only a log-in helps.
+    ///     the last minute, or in the last tenth of its life if that is shorter. A token that only a log-in can renew is used until then.
     ///   - observer: Hears when a fetch of a token begins and how it ends.
     /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
     public init(
@@ -89,9 +88,9 @@ public final class OAuth2Credentials: CredentialSource {
     ///
     /// Wipes the sessions as ``logIn(_:)`` does.
     /// A renewal that is under way is discarded when it ends. A server that cannot be reached does not keep the token in the store.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
-        let token = try await changes.change {
+        let (token, failure) = try await changes.change { () async throws -> (BearerToken?, (any Error)?) in
             let token = try? await store.token(for: key)
             // The server's newest token, which the store did not take.
             let (noticed, unsaved) = state.withLock { state in
@@ -100,10 +99,16 @@ public final class OAuth2Credentials: CredentialSource {
             }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
-            try await store.remove(for: key)
-            return unsaved ?? token
+            var failure: (any Error)?
+            do {
+                try await store.remove(for: key)
+            } catch {
+                failure = error
+            }
+            return (unsaved ?? token, failure)
         }
         if let token { try? await endpoints.revoke(token) }
+        if let failure { throw failure }
     }
 
     /// Returns a valid token, renewed if necessary.
@@ -118,17 +123,19 @@ public final class OAuth2Credentials: CredentialSource {
         if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
         if let stored, !isDue(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
-        do {
-            return try await renewed(stored, refused: nil)
-        } catch {
-            guard let stored, !stored.isExpired(at: endpoints.clock.date), !(error is CancellationError),
-                (error as? OAuth2Error)?.code != .loginRequired
-            else { throw error }
-            return stored
-        }
+        return try await renewed(stored, refused: nil)
     }
 
-    private func isDue(_ token: BearerToken) -> Bool { token.isDue(at: endpoints.clock.date, lead: renewalLead) }
+    private func isDue(_ token: BearerToken) -> Bool {
+        token.isDue(at: endpoints.clock.date, lead: isRenewable(token) ? renewalLead : 0)
+    }
+
+    /// Whether a new token can be had without a log-in.
+    private func isRenewable(_ token: BearerToken) -> Bool {
+        authorization.level == .client || hasRefresh(token)
+    }
+
+    private func hasRefresh(_ token: BearerToken) -> Bool { token.refreshToken != nil || !(strategy is RefreshTokenStrategy) }
 
     /// Wipes the sessions if another process has logged the token's user in, or waits until another request has done so.
     private func noteUser(of token: BearerToken, readAfter before: Int) async {
@@ -237,7 +244,7 @@ public final class OAuth2Credentials: CredentialSource {
             return issued
         }
         do {
-            if stored.refreshToken != nil || !(strategy is RefreshTokenStrategy) {
+            if hasRefresh(stored) {
                 let token = try await strategy.refresh(stored, at: endpoints).succeeding(stored)
                 try await save(token, over: stored)
                 return token

@@ -182,7 +182,7 @@ public final class FileTokenStore: TokenStore {
         let file = PrivateFile(path: path(key))
         file.removeLeftovers(unchangedFor: 0)
         // After a log-out nothing remains, also not what was set aside.
-        for file in [file, PrivateFile(path: path(key) + ".damaged")] { try failing { () throws(FileError) in try file.remove() } }
+        for file in [PrivateFile(path: path(key) + ".damaged"), file] { try failing { () throws(FileError) in try file.remove() } }
     }
 
     private func preparedFormat() throws -> FileTokenFormat {

@@ -148,6 +148,16 @@ import Testing
         #expect(await setting.thrown == .loginRequired)
     }
 
+    @Test("Logging out revokes the token also when it cannot be removed, and says that it was not removed")
+    func stuckToken() async throws {
+        let (transport, store) = (InProcessTransport { TransportResponse(status: 200, url: $0.url) }, BrittleStore())
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
+        try await credentials.logIn(Samples.token("a0", refresh: "r0"))
+        store.failsToRemove.value = true
+        await #expect(throws: OAuth2Error(.storeFailed, "")) { try await credentials.logOut() }
+        #expect(transport.requests.map { $0.form["token"] } == ["r0"])
+    }
+
     @Test("A user who logs in during another one's renewal keeps the token, and the other one's requests do not get it")
     func userChange() async throws {
         let setting = try Setting()
