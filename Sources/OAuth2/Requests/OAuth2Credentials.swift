@@ -130,7 +130,7 @@ public final class OAuth2Credentials: CredentialSource {
         token.isDue(at: endpoints.clock.date, lead: isRenewable(token) ? renewalLead : 0)
     }
 
-    /// Whether a new token can be had without a log-in.
+    /// Whether the server gives a new token without a log-in.
     private func isRenewable(_ token: BearerToken) -> Bool {
         authorization.level == .client || hasRefresh(token)
     }
