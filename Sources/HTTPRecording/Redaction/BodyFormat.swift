@@ -9,6 +9,10 @@ enum BodyFormat {
     private static let xmlTypes: Set<String> = ["application/xml", "text/xml"]
     /// Text in which a tag does not promise XML.
     private static let tagTypes: Set<String> = ["text/html", "text/markdown"]
+    private static let textTypes: Set<String> = [
+        "application/graphql", "application/javascript", "application/toml", "application/x-javascript", "application/x-yaml",
+        "application/yaml",
+    ]
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     /// What some servers put before JSON, so that a page of another site cannot load it as a script.
     private static let scriptGuard = Array(")]}'".utf8)
@@ -16,7 +20,8 @@ enum BodyFormat {
     /// What follows the bracket of a JSON array.
     private static let valueBeginnings = "{[]\"-0123456789".utf8.map { [$0] } + ["true", "false", "null"].map { Array($0.utf8) }
     /// The beginnings of a document in UTF-16 or UTF-32, in which every second byte of a tag is 0.
-    private static let wideBeginnings: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0x3C, 0], [0, 0x3C], [0, 0, 0, 0x3C]]
+    private static let wideBeginnings: [[UInt8]] = [[0x3C, 0], [0, 0x3C], [0, 0, 0, 0x3C]]
+    private static let wideMarks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF], [0, 0, 0xFE, 0xFF]]
 
     /// The format of a body, by its type or by its beginning.
     init(of bytes: [UInt8], _ fields: HTTPFields) {
@@ -30,15 +35,24 @@ enum BodyFormat {
                 .json
             } else if Self.xmlTypes.contains(type) || type.hasSuffix("+xml") {
                 .xml
-            } else if type == "application/x-www-form-urlencoded" {
-                .form
             } else if Self.tagTypes.contains(type) {
-                .unknown
+                Self.content(bytes[...]).starts(with: "<?xml".utf8) ? .xml : .unknown
             } else if Self.looksLikeXML(bytes[...], isText: type.hasPrefix("text/") || type.isEmpty) {
                 .xml
+            } else if type == "application/x-www-form-urlencoded" {
+                .form
             } else {
-                type.hasPrefix("text/") || String(validating: bytes, as: UTF8.self) != nil ? .text : .unknown
+                Self.isText(type) || Self.looksLikeText(bytes) ? .text : .unknown
             }
+    }
+
+    private static func isText(_ type: String) -> Bool {
+        type.hasPrefix("text/") || type.hasSuffix("+yaml") || textTypes.contains(type)
+    }
+
+    /// Whether the bytes are UTF-8 without control characters, which binary formats have, such as that of Protocol Buffers.
+    private static func looksLikeText(_ bytes: [UInt8]) -> Bool {
+        bytes.allSatisfy { $0 >= 0x20 || [0x09, 0x0A, 0x0D].contains($0) } && String(validating: bytes, as: UTF8.self) != nil
     }
 
     /// Whether the bytes begin as a JSON object or array does.
@@ -63,15 +77,26 @@ enum BodyFormat {
 
     /// Whether the bytes begin as an XML document does, and not as HTML.
     private static func looksLikeXML(_ bytes: ArraySlice<UInt8>, isText: Bool) -> Bool {
-        if isText, wideBeginnings.contains(where: { bytes.starts(with: $0) }) { return true }
+        if isText, wideBeginnings.contains(where: { bytes.starts(with: $0) }) || hasWideTag(bytes) { return true }
         let rest = content(bytes)
         guard rest.first == UInt8(ascii: "<"), let next = rest.dropFirst().first else { return false }
-        let beginning = String(decoding: rest.prefix(14), as: UTF8.self).lowercased()
-        guard !beginning.hasPrefix("<html"), beginning != "<!doctype html" else { return false }
+        guard !["<html", "<!doctype html"].contains(where: { begins(rest, withTag: $0) }) else { return false }
         switch next {
-        case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "?"), UInt8(ascii: "!"): return true
+        case 0x41...0x5A, 0x61...0x7A, 0x80..., UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: "!"): return true
         default: return false
         }
+    }
+
+    /// Whether the bytes begin with a tag in upper or lower case, and not with one whose name is longer.
+    private static func begins(_ bytes: ArraySlice<UInt8>, withTag tag: String) -> Bool {
+        guard String(decoding: bytes.prefix(tag.utf8.count), as: UTF8.self).lowercased() == tag else { return false }
+        return bytes.dropFirst(tag.utf8.count).first.map { isBlank($0) || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") } ?? true
+    }
+
+    /// Whether the bytes begin with the byte order mark of UTF-16 or UTF-32, and `<`.
+    private static func hasWideTag(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard let mark = wideMarks.first(where: { bytes.starts(with: $0) }) else { return false }
+        return bytes.dropFirst(mark.count).drop { $0 == 0 || isBlank($0) }.first == UInt8(ascii: "<")
     }
 
     /// The bytes without a byte order mark and blanks at the beginning.

@@ -19,7 +19,7 @@ extension XMLRedactor {
         let inherits = open.last.map { $0.isSecret || ($0.announcesSecret && !XMLValues.isLabel(name)) } ?? false
         let isSecret = inherits || names.contains(XMLValues.localName(name))
         // As in <param name="password" value="x"/>.
-        let isLabelled = attributes.contains { XMLValues.isLabel($0.name) && values.isSecretName(XMLValues.decoded(input[$0.value])) }
+        let isLabelled = attributes.contains { XMLValues.isLabel($0.name) && values.isSecretName(input[$0.value]) }
         for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
             copy(to: attribute.value.lowerBound)
             let isSecretValue =
@@ -57,7 +57,7 @@ extension XMLRedactor {
         guard index < input.count, input[index] == UInt8(ascii: ">"), let element = open.popLast(), element.name.elementsEqual(name) else {
             throw Malformed()
         }
-        if XMLValues.isLabel(name), !open.isEmpty { open[open.count - 1].announcesSecret = values.isSecretName(element.label) }
+        if XMLValues.isLabel(name), !open.isEmpty { open[open.count - 1].announcesSecret = values.isSecretName(element.label[...]) }
         copy(to: index + 1)
     }
 

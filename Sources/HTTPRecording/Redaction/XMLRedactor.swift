@@ -10,7 +10,8 @@ struct XMLRedactor {
 
     struct Element {
         let name: ArraySlice<UInt8>
-        let isSecret: Bool
+        /// Whether its name, or text before, makes what follows in it secret.
+        var isSecret: Bool
         /// The text so far of an element that is called `name` or `key`.
         var label: [UInt8] = []
         /// Whether the last child called `name` or `key` has the name of a secret, which its siblings hold.
@@ -87,13 +88,16 @@ struct XMLRedactor {
             guard range.upperBound == end, text.allSatisfy(XMLValues.isBlank) else { throw Malformed() }
             return copy(to: end)
         }
-        let isCharacterData = range.upperBound != end
         if XMLValues.isLabel(element.name), element.label.count < 256 {
-            open[open.count - 1].label += isCharacterData ? Array(text.prefix(256)) : XMLValues.decoded(text.prefix(256))
+            let part = element.label.isEmpty ? text.drop(while: XMLValues.isBlank) : text
+            open[open.count - 1].label += part.prefix(256)
         }
-        guard let replacement = values.replacement(for: text, isSecret: element.isSecret, isCharacterData: isCharacterData) else {
-            return copy(to: end)
-        }
+        let isSecret = element.isSecret || element.announcesSecret
+        guard isSecret || values.mentionsSecret(text) else { return copy(to: end) }
+        let replacement = values.replacement(for: text, isSecret: isSecret)
+        // A CDATA section, a comment or a child may divide a secret from its name, or from its own rest.
+        if !isSecret { open[open.count - 1].isSecret = true }
+        guard let replacement else { return copy(to: end) }
         output += replacement
         position = end
     }

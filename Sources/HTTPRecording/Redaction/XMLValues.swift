@@ -12,13 +12,13 @@ struct XMLValues {
     /// - Parameters:
     ///   - value: The value with its references.
     ///   - isSecret: Whether its name is secret.
-    ///   - isCharacterData: Whether it is the content of a CDATA section, in which `&` begins no reference.
     /// - Returns: The new value.
-    func replacement(for value: ArraySlice<UInt8>, isSecret: Bool, isCharacterData: Bool = false) -> [UInt8]? {
+    func replacement(for value: ArraySlice<UInt8>, isSecret: Bool) -> [UInt8]? {
         guard isSecret else {
-            let text = isCharacterData ? Array(value) : Self.decoded(value)
-            guard text.contains(where: { "<{=".utf8.contains($0) }) else { return nil }
-            return Self.words(of: text).contains(where: names.contains) ? Array(RedactedText.plain.utf8) : nil
+            guard mentionsSecret(value) else { return nil }
+            let text = Self.decoded(value)
+            let isSetting = text.contains { "<{=".utf8.contains($0) } || TextRedactor.redacted(text, names) != text
+            return isSetting ? Array(RedactedText.plain.utf8) : nil
         }
         let text = value.drop(while: Self.isBlank)
         guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
@@ -26,11 +26,24 @@ struct XMLValues {
         return isNumber ? [UInt8(ascii: "0")] : Array(RedactedText.plain.utf8)
     }
 
-    /// Whether a text is the name of a secret.
-    func isSecretName(_ text: [UInt8]) -> Bool { Self.words(of: text).contains(where: names.contains) }
+    /// Whether the name of a secret is in a value with references.
+    func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool {
+        let text = String(decoding: Self.decoded(value), as: UTF8.self)
+        if Self.words(of: text).contains(where: names.contains) { return true }
+        return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: names.contains)
+    }
 
-    private static func words(of text: [UInt8]) -> [Substring] {
-        String(decoding: text, as: UTF8.self).split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" }
+    /// Whether a text with references is the name of a secret, or has it as a word.
+    func isSecretName(_ text: ArraySlice<UInt8>) -> Bool {
+        if mentionsSecret(text) { return true }
+        let name = Self.decoded(text).drop(while: Self.isBlank)
+        guard let last = name.lastIndex(where: { !Self.isBlank($0) }) else { return false }
+        return names.contains(String(decoding: name[...last], as: UTF8.self))
+    }
+
+    /// The words of a text, in which the other character may be, too.
+    static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
+        text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }
     }
 
     static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
@@ -49,22 +62,43 @@ struct XMLValues {
     }
 
     /// The characters that a text with references stands for; unknown references stay as they are.
+    ///
+    /// The text may be that of a document inside the document, so `&amp;lt;` stands for `<`, too.
     static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(UInt8(ascii: "&")) else { return Array(text) }
         var result: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            // The longest reference is that of the last character, with some zeros.
-            guard byte == UInt8(ascii: "&"), let end = rest.prefix(16).firstIndex(of: UInt8(ascii: ";")),
-                let character = character(String(decoding: rest[..<end], as: UTF8.self))
-            else {
-                result.append(byte)
+        var text = text
+        var index = text.startIndex
+        while index < text.endIndex {
+            guard text[index] == UInt8(ascii: "&"), let (character, end) = reference(text[(index + 1)...]) else {
+                result.append(text[index])
+                index += 1
                 continue
             }
-            result += String(character).utf8
-            rest = rest[(end + 1)...]
+            if character == "&" {
+                // It may begin a reference again.
+                text[end] = UInt8(ascii: "&")
+                index = end
+            } else {
+                result += String(character).utf8
+                index = end + 1
+            }
         }
         return result
+    }
+
+    /// The character of the reference whose `&` is before a text, and where its semicolon is.
+    private static func reference(_ text: ArraySlice<UInt8>) -> (character: Character, end: Int)? {
+        var digits = text
+        if digits.first == UInt8(ascii: "#") {
+            digits = digits.dropFirst()
+            if digits.first == UInt8(ascii: "x") { digits = digits.dropFirst() }
+            digits = digits.drop { $0 == UInt8(ascii: "0") }
+        }
+        // The longest reference without zeros is that of the last character, `1114111`.
+        guard let end = digits.prefix(8).firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let prefix = text.starts(with: "#x".utf8) ? "#x" : text.first == UInt8(ascii: "#") ? "#" : ""
+        return character(prefix + String(decoding: digits[..<end], as: UTF8.self)).map { ($0, end) }
     }
 
     private static func character(_ reference: String) -> Character? {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TextRedactorTests {
     private func redacted(_ text: String) -> String {
-        String(decoding: TextRedactor.redacted(Array(text.utf8), SecretNames(["straße"])), as: UTF8.self)
+        String(decoding: TextRedactor.redacted(Array(text.utf8), SecretNames(["straße", "api.code"])), as: UTF8.self)
     }
 
     @Test(
@@ -17,7 +17,37 @@ import Testing
     func secrets(text: String, result: String) { #expect(redacted(text) == result) }
 
     @Test(
+        "A name is found beside characters beyond ASCII",
+        arguments: [
+            ("\u{FEFF}pin=1234", "\u{FEFF}pin=REDACTED"), ("“pin”: 1234", "“pin”: REDACTED"), ("‘pin’ = 1", "‘pin’ = REDACTED"),
+            ("pin\u{A0}: 1", "pin\u{A0}: REDACTED"), ("pin \u{A0}\u{202F}: 1", "pin \u{A0}\u{202F}: REDACTED"),
+            ("« pin » : 1", "« pin » : REDACTED"), ("\u{A0}pin:1", "\u{A0}pin:REDACTED"), ("a—pin=1", "a—pin=REDACTED"),
+        ])
+    func beyondASCII(text: String, result: String) { #expect(redacted(text) == result) }
+
+    @Test(
+        "A name is found inside quotation marks and brackets, and with dots",
+        arguments: [
+            ("got {\\\"password\\\":\\\"x\\\"}", "got {\\\"password\\\":REDACTED"),
+            ("$config['password'] = 'x'", "$config['password'] = REDACTED"),
+            ("user[password]=x", "user[password]=REDACTED"), ("(pin) : 1", "(pin) : REDACTED"), ("\"a.pin\": 1", "\"a.pin\": REDACTED"),
+            ("api.code=1", "api.code=REDACTED"), ("the api.code: 1", "the api.code: REDACTED"),
+        ])
+    func insideBrackets(text: String, result: String) { #expect(redacted(text) == result) }
+
+    @Test("Many blanks and quotation marks take no more time than other text", .timeLimit(.minutes(1)))
+    func longGaps() {
+        for part in ["\u{A0} ", "”]", "“ ”", " pin ", ".\u{A0}"] {
+            let text = String(repeating: part, count: 50_000)
+            #expect(redacted(text) == text)
+        }
+    }
+
+    @Test(
         "Other text stays",
-        arguments: ["", "password", "password=", "password:\nx", "keyboard: x", "a token", "=:", "see https://x.test"])
+        arguments: [
+            "spin=1", "épin=1", "code=1", "pin, [a]: 1", "pin\n= 1", "\u{A0}: x", "", "password", "password=", "password:\nx",
+            "keyboard: x", "a token", "=:", "see https://x.test",
+        ])
     func others(text: String) { #expect(redacted(text) == text) }
 }
