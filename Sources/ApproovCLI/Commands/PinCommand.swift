@@ -58,11 +58,6 @@ struct PinCommand: AsyncParsableCommand {
             if let time, RFC3339.date(time) == nil {
                 throw ValidationError("--time must be a time in RFC 3339, for example 2026-01-31T12:00:00Z.")
             }
-            do {
-                if !pins.isEmpty { _ = try Pin.list(pins) }
-            } catch {
-                throw ValidationError("--pin: \(error)")
-            }
         } else if chain != nil || roots != nil || time != nil || !pins.isEmpty {
             throw ValidationError("--chain, --roots, --pin and --time are only valid with -check.")
         }
@@ -77,6 +72,12 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     private func judge(host: String, chain: String, roots: String) throws {
+        let evaluator: any ServerTrustEvaluating
+        do {
+            evaluator = pins.isEmpty ? DefaultTrustEvaluator() : try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
+        } catch {
+            throw ValidationError("--pin: \(error)")
+        }
         let host = try CanonicalHost(host)
         let certificates = try Certificate.all(inPEM: Files.text(at: chain, what: "the chain"))
         let anchors: TrustAnchors
@@ -88,10 +89,8 @@ struct PinCommand: AsyncParsableCommand {
             try Console.json(PinReport(host: host.name, trusted: false, refusal: error.description, certificates: []))
             throw CommandFailure(nil, exitCode: CommandFailure.trustRefused)
         }
-        let evaluators: [any ServerTrustEvaluating] =
-            pins.isEmpty ? [DefaultTrustEvaluator()] : [try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))]
         let result = ChainValidator.evaluate(
-            chain: certificates, host: host, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
+            chain: certificates, host: host, rule: TrustRule(evaluators: [evaluator]), defaultAnchors: anchors,
             time: time.flatMap(RFC3339.date) ?? Date())
         switch result {
         case .success(let trust):
