@@ -58,7 +58,8 @@ public final class FileTokenStore: TokenStore {
     /// Removes the token of a key.
     ///
     /// - Parameter key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`; the token is then still there.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`; the token may then still be there, or be back after a power
+    ///   failure.
     public func remove(for key: TokenKey) async throws { try erase(key) }
 
     /// Replaces the token of a key, unless another one has taken its place.
