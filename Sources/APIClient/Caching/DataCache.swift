@@ -1,6 +1,5 @@
-internal import Approov
+package import Approov
 public import ApproovBase
-package import CertificatePinning
 package import Foundation
 internal import FoundationNetworking
 internal import HTTPClient
@@ -197,10 +196,11 @@ public final class DataCache: Sendable {
 }
 
 extension DataCache: WipeObserver {
-    /// Removes the responses of a session that is wiped.
-    package func wipe(_ session: UUID, hosts: [HostPattern]?) {
+    /// Removes the responses of a session that the scope of a wipe contains.
+    package func wipe(_ session: UUID, _ scope: WipeScope) {
         state.withLock { state in
-            state.remove { key in key.session == session && hosts?.contains { $0.matches(key.form.host) } ?? true }
+            // What cannot be compared is removed.
+            state.remove { key in key.session == session && (scope.isAll || (try? TransportURL(key.form.url)).map(scope.contains) ?? true) }
         }
     }
 }

@@ -1,4 +1,3 @@
-package import CertificatePinning
 package import Foundation
 import Synchronization
 
@@ -8,8 +7,8 @@ package protocol WipeObserver: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - session: The session's ``SessionWipes/id``.
-    ///   - hosts: The hosts; nil for all.
-    func wipe(_ session: UUID, hosts: [HostPattern]?)
+    ///   - scope: The requests whose responses are removed.
+    func wipe(_ session: UUID, _ scope: WipeScope)
 }
 
 /// Tells caches about the wipes of a session, and of the sessions that share everything with it.
@@ -33,9 +32,9 @@ package final class SessionWipes: Sendable {
         }
     }
 
-    func wipe(_ hosts: [HostPattern]?) {
+    func wipe(_ scope: WipeScope) {
         // The last reference to an observer must not end under the lock.
         let observers = observers.withLock { $0.compactMap(\.observer) }
-        for observer in observers { observer.wipe(id, hosts: hosts) }
+        for observer in observers { observer.wipe(id, scope) }
     }
 }

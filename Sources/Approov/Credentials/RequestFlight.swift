@@ -17,10 +17,10 @@ import Synchronization
     private struct State {
         /// The URL that the caller asked for.
         let url: URL?
-        /// The host that the request goes to now.
-        var host: CanonicalHost?
-        /// The hosts that it went to before.
-        var earlierHosts: [CanonicalHost] = []
+        /// The URL that the request goes to now.
+        var current: TransportURL?
+        /// The URLs that it went to before.
+        var earlier: [TransportURL] = []
         /// Cancels the work that is running.
         var cancelWork: (@Sendable () -> Void)?
     }
@@ -45,20 +45,21 @@ import Synchronization
         if isWiped { throw CancellationError() }
     }
 
-    /// Notes that the request goes to a host.
-    func visit(_ host: CanonicalHost) {
+    /// Notes that the request goes to a URL.
+    func visit(_ url: TransportURL) {
         state.withLock { state in
-            guard state.host != host else { return }
-            if let earlier = state.host, !state.earlierHosts.contains(earlier) { state.earlierHosts.append(earlier) }
-            state.host = host
+            guard state.current != url else { return }
+            if let earlier = state.current, !state.earlier.contains(earlier) { state.earlier.append(earlier) }
+            state.current = url
         }
     }
 
-    /// Whether the request went to one of the hosts, or is about to.
-    func hasVisited(_ hosts: [HostPattern]) -> Bool {
-        let (url, host, earlierHosts) = state.withLock { ($0.url, $0.host, $0.earlierHosts) }
-        let asked = (url?.host()).flatMap { try? CanonicalHost($0) }
-        return (earlierHosts + [host, asked].compactMap(\.self)).contains { host in hosts.contains { $0.matches(host) } }
+    /// Whether a scope contains a URL that the request went to, or is about to go to.
+    func isWithin(_ scope: WipeScope) -> Bool {
+        guard !scope.isAll else { return true }
+        let (url, current, earlier) = state.withLock { ($0.url, $0.current, $0.earlier) }
+        let asked = url.flatMap { try? TransportURL($0) }
+        return (earlier + [current, asked].compactMap(\.self)).contains(where: scope.contains)
     }
 
     /// Marks the request as wiped; ``cancel()`` must follow, without a lock.

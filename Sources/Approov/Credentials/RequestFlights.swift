@@ -101,7 +101,7 @@ final class RequestFlights: Sendable {
     /// Wipes all requests, and the cookies and tokens of the hosts that get the credential of a user who changes.
     func wipe(of changes: UserChanges) {
         let hosts = state.withLock { state in state.users.first { $0.changes === changes }?.hosts } ?? []
-        wipe(.all) { forget(hosts.isEmpty ? nil : Array(hosts), cached: nil) }
+        wipe(.all) { forget(hosts.isEmpty ? nil : Array(hosts), cached: .all) }
     }
 
     private func wipe(_ scope: WipeScope, _ forget: () -> Void) {
@@ -125,7 +125,7 @@ final class RequestFlights: Sendable {
     private func mark(_ scope: WipeScope) -> [RequestFlight] {
         // The last reference to a flight must not end under the lock, which its deinitialiser takes.
         let flights = state.withLock { state in state.flights.values.compactMap(\.flight) }
-        let wiped = flights.filter { flight in !flight.isWiped && scope.hosts.map(flight.hasVisited) ?? true }
+        let wiped = flights.filter { flight in !flight.isWiped && flight.isWithin(scope) }
         for flight in wiped { flight.mark() }
         return wiped
     }
@@ -137,13 +137,14 @@ final class RequestFlights: Sendable {
     }
 
     private func forget(_ scope: WipeScope) {
+        guard scope.hosts != [] else { return wipes.wipe(scope) }
         // The hosts of interceptors limit only what a change of their user forgets: other requests may have had a user as well.
         let isLimited = credential != nil && state.withLock { $0.users.allSatisfy { !$0.hosts.isEmpty } }
-        forget(scope.hosts ?? (isLimited ? namedHosts : nil), cached: scope.hosts)
+        forget(scope.hosts ?? (isLimited ? namedHosts : nil), cached: scope)
     }
 
     /// Forgets cookies and bound tokens of hosts, or all, and has caches remove responses.
-    private func forget(_ hosts: [HostPattern]?, cached: [HostPattern]?) {
+    private func forget(_ hosts: [HostPattern]?, cached: WipeScope) {
         storing.withLock { _ in
             // Other sessions have cookies in the shared storage too: only those of named hosts go.
             cookies?.clear(hosts ?? (cookies?.isShared == true ? namedHosts : nil))

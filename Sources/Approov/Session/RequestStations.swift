@@ -268,7 +268,7 @@ final class RequestStations: Sendable {
         let hop = try allowedHop(of: step)
 
         // 2 defaults. A wipe of this host must find the request before it reads the host's cookies.
-        flight?.visit(step.url.host)
+        flight?.visit(step.url)
         var draft = try defaults.draft(of: step)
         // The cookies may be those of another user.
         try flight?.check()

@@ -477,6 +477,36 @@ import Testing
         #expect(try await setting.get(other) == "2*")
     }
 
+    @Test("A wipe of some URLs removes the responses to them, and cancels the requests to them, however their paths are spelt")
+    func wipeOfURLs() async throws {
+        let setting = try Setting()
+        let session = try setting.session { $0.tracksRequests = true }
+        let client = try APIClient(base: try #require(URL(string: "https://api.test/v1/")), session: session)
+        let kept = ["https://api.test/v1/users", "https://api.test/v1/items/1", "https://other.test/v1/users/1"]
+        for url in kept + ["https://api.test/v1/users/1", "https://api.test/v1/items/%2E%2E/users/2"] {
+            _ = try await setting.get(session, url)
+        }
+        #expect(setting.cache.count == 5)
+        let (arrived, gate) = (Shared(0), Gate())
+        let api = setting.world.api.value
+        setting.world.api.value = { request in
+            arrived.change { $0 += 1 }
+            await Task.detached { try? await gate.wait() }.value
+            return try await api(request)
+        }
+        let wiped = Task { try await setting.get(session, "https://api.test/v1/users/3") }
+        let left = Task { try await setting.get(session, "https://api.test/v1/items/3") }
+        #expect(await eventually { arrived.value == 2 })
+        try await client.wipe(matching: "users/**")
+        gate.open()
+        await #expect(throws: CancellationError.self) { try await wiped.value }
+        _ = try await left.value
+        #expect(await eventually { setting.cache.flightCount == 0 })
+        #expect(setting.cache.count == 4)
+        for url in kept { #expect(try await setting.get(session, url).hasSuffix("*")) }
+        await #expect(throws: ApproovError(.initializationError, "")) { try await client.wipe(matching: "users/***") }
+    }
+
     @Test("A request that began before a wipe leaves nothing in the cache", arguments: [false, true])
     func overtaken(isTracked: Bool) async throws {
         let setting = try Setting()

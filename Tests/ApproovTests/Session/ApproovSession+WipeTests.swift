@@ -232,6 +232,29 @@ import Testing
         #expect(late.world.service.cachedTokenCount == 1)
     }
 
+    @Test("A wipe of some URLs cancels the requests that went there, also before a redirect, and keeps tokens and cookies")
+    func urls() async throws {
+        let late = try Late()
+        let session = try session(in: late.world, CredentialHolder("Bearer alice"), hosts: ["api.test", "other.test"])
+        let api = late.world.api.value
+        late.world.api.value = { request in
+            guard request.url.target == "/moved" else { return try await api(request) }
+            return TransportResponse(status: 307, headerFields: [.location: "/late"], url: request.url)
+        }
+        _ = try await text(session)
+        let tokens = late.world.service.cachedTokenCount
+        let wiped = Task { try await text(session, "https://api.test/moved") }
+        let kept = Task { try await text(session, "https://api.test/late") }
+        #expect(await eventually { late.world.apiRequests.count == 4 })
+        await session.wipe(.urls([try URLGlob("https://api.test/mo*"), try URLGlob("https://third.test/**")]))
+        late.gate.open()
+        await #expect(throws: CancellationError.self) { try await wiped.value }
+        #expect(try await kept.value == "Bearer alice")
+        #expect(late.world.service.cachedTokenCount >= tokens)
+        _ = try await text(session)
+        #expect(late.world.apiRequests.last?.headerFields[.cookie] == "user=alice")
+    }
+
     @Test("A session without a credential can be wiped, and cancels its requests if it tracks them", arguments: [true, false])
     func untracked(tracks: Bool) async throws {
         let late = try Late()

@@ -223,7 +223,7 @@ import Testing
         let count = Shared(0)
         let work: @Sendable () -> Void
         init(_ work: @escaping @Sendable () -> Void = {}) { self.work = work }
-        func wipe(_ session: UUID, hosts: [HostPattern]?) {
+        func wipe(_ session: UUID, _ scope: WipeScope) {
             count.change { $0 += 1 }
             work()
         }

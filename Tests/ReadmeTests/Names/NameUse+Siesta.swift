@@ -93,6 +93,11 @@ extension NameUse {
             #expect(try await late[1].value == Data("/late".utf8))
             #expect(try await !resources[0].cachedData().isFromCache)
             #expect(try await resources[1].cachedData().isFromCache)
+            try await client.wipe(matching: "others/**")
+            let other = try URLGlob("https://other.test/items")
+            #expect(try await resources[1].cachedData().isFromCache)
+            await client.session.wipe(WipeScope.urls([other]))
+            #expect(try await !resources[1].cachedData().isFromCache)
         },
         NameUse("decorateRequests, mutateRequests, failedRequest") { (_) async throws in
             let interceptor: any RequestInterceptor = Decoration()
