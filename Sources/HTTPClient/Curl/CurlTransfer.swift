@@ -80,6 +80,9 @@ final class CurlTransfer: @unchecked Sendable {
         isIdempotent = request.isIdempotent
         isHead = request.method == .head
         url = request.url
+        // Here, because the requesting task frees it, too: memory that one thread takes and another gives back makes both wait for the
+        // allocator's lock. Most heads fit.
+        head.bytes.reserveCapacity(512)
     }
 
     deinit {
@@ -187,8 +190,6 @@ final class CurlTransfer: @unchecked Sendable {
             // A status line begins another head: the lines before belonged to an interim response.
             if line.count > 5, line[4] == UInt8(ascii: "/"), line.prefix(4).elementsEqual("HTTP".utf8) {
                 head.bytes.removeAll(keepingCapacity: true)
-                // Room for most heads at once.
-                head.bytes.reserveCapacity(512)
             }
             head.bytes.append(contentsOf: line)
             return true
