@@ -21,9 +21,9 @@ public struct WipeScope: Sendable {
     /// - Returns: The scope.
     public static func hosts(_ hosts: [HostPattern]) -> WipeScope { WipeScope(extent: .hosts(hosts)) }
 
-    /// The requests to some URLs, and the responses to them in caches. Tokens and cookies stay: they belong to whole hosts.
+    /// The requests to some URLs, and the responses to them in caches.
     ///
-    /// A URL also matches if it does so only after a server has removed its dot segments.
+    /// Tokens and cookies stay: they belong to whole hosts. A URL also matches if it does so only after a server has removed its dot segments.
     ///
     /// - Parameter patterns: The patterns, such as `https://api.example.com/users/**`.
     /// - Returns: The scope.
