@@ -22,7 +22,7 @@ import Testing
     func crowd() async throws {
         let server = try await RotatingServer()
         let credentials = try server.credentials(MemoryTokenStore())
-        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1))
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -60))
         let session = try server.session(credentials)
         let answers = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<Self.crowd { group.addTask { try await get(session, server.api).text } }

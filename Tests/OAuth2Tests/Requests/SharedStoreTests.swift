@@ -18,7 +18,7 @@ struct SharedStoreTests {
         let (tokens, key) = (folder.path("tokens"), folder.path("keys/k"))
         let store = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k")))
         let credentials = try server.credentials(store)
-        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1))
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -60))
         let roots = try folder.write(server.root.pem, to: "roots.pem")
         let url = server.url
         let runs = try await withThrowingTaskGroup(of: ChildProcess.Run.self) { group in
@@ -47,7 +47,7 @@ struct SharedStoreTests {
     func separateStores() async throws {
         let server = try await RotatingServer()
         let (first, second) = (try server.credentials(MemoryTokenStore()), try server.credentials(MemoryTokenStore()))
-        for credentials in [first, second] { try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -1)) }
+        for credentials in [first, second] { try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -60)) }
         #expect(try await first.token().accessToken == "a1")
         #expect(await codeThrown(as: OAuth2Error.self) { try await second.token() } == .loginRequired)
         #expect(server.state.value.isRevoked)

@@ -222,10 +222,11 @@ import Testing
         let server = InProcessTransport { request in
             .json(#"{"access_token":"a1","token_type":"Bearer","expires_in":600}"#, to: request)
         }
+        let clock = ManualClock(date: Date())
         let credentials = try OAuth2Credentials(
-            endpoints: Samples.endpoints(clock: ManualClock(date: Date()), over: server), store: store, account: "alice@example.com")
+            endpoints: Samples.endpoints(clock: clock, over: server), store: store, account: "alice@example.com")
         try #require(credentials.key == place.key)
-        try await credentials.logIn(Samples.token(life: -1))
+        try await credentials.logIn(Samples.token(life: -1, at: clock.date))
         let lock = try HeldLock(place.path + ".turn")
         let entered = Shared(false)
         #expect(await place.thrown { try await store.withExclusiveAccess(for: place.key) { entered.value = true } } == .storeBusy)
