@@ -125,6 +125,19 @@ final class CurlEasyHandle: @unchecked Sendable {
         if shape?.content == .small { clibcurl_set_pointer(pointer, CURLOPT_COPYPOSTFIELDS, nil) }
     }
 
+    /// Frees the content of a response that libcurl held during a pause and never handed out; the handle is of no use afterwards.
+    ///
+    /// Before 8.1, libcurl frees up to 64 MiB of it only at the end of a transfer that has its connection for itself (multi_done in
+    /// lib/multi.c). This transfer is one, and needs no network.
+    func freeHeldContent() {
+        curl_easy_reset(pointer)
+        shape = nil
+        clibcurl_set_string(pointer, CURLOPT_URL, "file:///dev/null")
+        clibcurl_set_long(pointer, CURLOPT_NOBODY, 1)
+        clibcurl_set_long(pointer, CURLOPT_NOSIGNAL, 1)
+        _ = curl_easy_perform(pointer)
+    }
+
     func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
         try check(clibcurl_set_long(pointer, option, value), option)
     }

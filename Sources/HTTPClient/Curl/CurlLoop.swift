@@ -198,6 +198,7 @@ final class CurlLoop {
     private func suspend(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0, transfer.suspendedAt == nil else { return }
         transfer.suspendedAt = now
+        transfer.wasPaused = true
         // Fails before there is a connection; the callbacks then pause.
         _ = curl_easy_pause(transfer.easy.pointer, CURLPAUSE_ALL)
         nextSweep = min(nextSweep, now + transfer.sweepInterval)

@@ -48,6 +48,8 @@ final class CurlTransfer: @unchecked Sendable {
     var suspendedAt: UInt64?
     /// Whether libcurl holds content of the response that a callback did not take, until the driver ends the pause.
     var holdsContent = false
+    /// Whether the response was ever paused.
+    var wasPaused = false
     /// Whether the upload that the server no longer wants was unpaused.
     var isUploadUnpaused = false
     /// Whether the transfer is in the loop's list of answered uploads.
@@ -88,7 +90,9 @@ final class CurlTransfer: @unchecked Sendable {
     deinit {
         // A failed attempt may leave state in the handle that we cannot see (7.88 counts the streams that wait to be read there), so only a
         // handle that ended well is used again.
-        if hasEndedWell { handles.give(back: easy) } else { easy.forgetRequest() }
+        if hasEndedWell { return handles.give(back: easy) }
+        easy.forgetRequest()
+        if wasPaused { easy.freeHeldContent() }
     }
 
     /// Whether the requesting task was cancelled, which may happen before the driver hears of the transfer.
@@ -233,6 +237,7 @@ final class CurlTransfer: @unchecked Sendable {
         // libcurl forgets a pause that began before the response; the end of the suspension ends this one.
         guard part.isEmpty || (suspendedAt == nil && exchange.append(part)) else {
             holdsContent = true
+            wasPaused = true
             return .pause
         }
         bodyBytes += part.count
