@@ -33,30 +33,21 @@ final class CurlExchange: Sendable {
     /// Takes what is there of the body without waiting.
     func readNow() -> State.Read { state.withLock { $0.read() } }
 
-    /// The next part of the body; nil at its end.
+    /// Waits for the next part of the body; nil at its end.
     ///
     /// - Parameter unpause: Called when enough has been read for receiving to continue.
     /// - Returns: At least one byte, or nil.
     /// - Throws: The transfer's failure.
     func next(unpause: () -> Void) async throws -> [UInt8]? {
-        switch state.withLock({ $0.read() }) {
-        case .part(let part, let mayGoOn):
-            if mayGoOn { unpause() }
-            return part
-        case .end(let result):
-            try result.get()
-            return nil
-        case .wait:
-            return try await withCheckedThrowingContinuation { waiter in
-                let (read, displaced) = state.withLock { $0.read(or: waiter) }
-                displaced?.resume(throwing: CancellationError())
-                switch read {
-                case .part(let part, let mayGoOn):
-                    if mayGoOn { unpause() }
-                    waiter.resume(returning: part)
-                case .end(let result): waiter.resume(with: result.map { nil })
-                case .wait: break
-                }
+        try await withCheckedThrowingContinuation { waiter in
+            let (read, displaced) = state.withLock { $0.read(or: waiter) }
+            displaced?.resume(throwing: CancellationError())
+            switch read {
+            case .part(let part, let mayGoOn):
+                if mayGoOn { unpause() }
+                waiter.resume(returning: part)
+            case .end(let result): waiter.resume(with: result.map { nil })
+            case .wait: break
             }
         }
     }

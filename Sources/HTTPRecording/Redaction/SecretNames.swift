@@ -16,6 +16,11 @@ struct SecretNames: Sendable {
         return Self.names.contains(name) || further.contains(name) || Self.words.contains { name.contains($0) }
     }
 
+    /// The words of a text that may be names: letters, digits, `-`, `_` and the other character.
+    static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
+        text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }
+    }
+
     private static func folded(_ name: some StringProtocol) -> String {
         name.lowercased().filter { $0 != "-" && $0 != "_" }
     }

@@ -31,7 +31,8 @@ enum TextRedactor {
     /// Whether the last word of a run, with or without the words that dots join to it, is the name of a secret.
     private static func endsWithName(_ run: ArraySlice<UInt8>, _ names: SecretNames) -> Bool {
         let run = String(decoding: run, as: UTF8.self)
-        return [XMLValues.words(of: run).last, XMLValues.words(of: run, joinedBy: ".").last].contains { $0.map(names.contains) ?? false }
+        let last = [SecretNames.words(of: run).last, SecretNames.words(of: run, joinedBy: ".").last]
+        return last.contains { $0.map(names.contains) ?? false }
     }
 
     /// Where the value of a name begins: after quotation marks, brackets and blanks, `=` or `:`, and blanks; nil when there is no value in

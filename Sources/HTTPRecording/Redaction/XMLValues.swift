@@ -29,8 +29,8 @@ struct XMLValues {
     /// Whether the name of a secret is in a value with references.
     func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool {
         let text = String(decoding: Self.decoded(value), as: UTF8.self)
-        if Self.words(of: text).contains(where: names.contains) { return true }
-        return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: names.contains)
+        if SecretNames.words(of: text).contains(where: names.contains) { return true }
+        return text.utf8.contains(UInt8(ascii: ".")) && SecretNames.words(of: text, joinedBy: ".").contains(where: names.contains)
     }
 
     /// Whether a text with references is the name of a secret, or has it as a word.
@@ -39,11 +39,6 @@ struct XMLValues {
         let name = Self.decoded(text).drop(while: Self.isBlank)
         guard let last = name.lastIndex(where: { !Self.isBlank($0) }) else { return false }
         return names.contains(String(decoding: name[...last], as: UTF8.self))
-    }
-
-    /// The words of a text, in which the other character may be, too.
-    static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
-        text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }
     }
 
     static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
