@@ -7,7 +7,7 @@ extension APIClient {
     /// This holds for all clients that share the session. Tokens and cookies stay: they belong to whole hosts.
     ///
     /// - Parameter pattern: A pattern below the base URL, such as `users/**`; one that begins with `https://` stands for itself.
-    /// - Throws: `ApproovError` with code `initializationError` when the pattern is malformed.
+    /// - Throws: `ApproovError` with code `initializationError` when the pattern is malformed, or the base URL cannot be part of one.
     public func wipe(matching pattern: String) async throws {
         await session.wipe(.urls([try URLGlob(pattern, relativeTo: baseURL)]))
     }

@@ -82,9 +82,9 @@ public final class DataCache: Sendable {
 
     /// Removes the responses of a session to requests for a URL.
     func remove(_ url: URL, of session: ApproovSession) {
-        let text = (try? TransportURL(url))?.text
+        guard let url = try? TransportURL(url) else { return }
         let id = session.wipes.id
-        state.withLock { $0.remove { $0.session == id && $0.form.url == text } }
+        state.withLock { $0.remove { $0.session == id && $0.form.url == url } }
     }
 
     /// Returns the response to a request from the cache, from a request under way, or from the server.
@@ -198,9 +198,6 @@ public final class DataCache: Sendable {
 extension DataCache: WipeObserver {
     /// Removes the responses of a session that the scope of a wipe contains.
     package func wipe(_ session: UUID, _ scope: WipeScope) {
-        state.withLock { state in
-            // What cannot be compared is removed.
-            state.remove { key in key.session == session && (scope.isAll || (try? TransportURL(key.form.url)).map(scope.contains) ?? true) }
-        }
+        state.withLock { $0.remove { $0.session == session && scope.contains($0.form.url) } }
     }
 }

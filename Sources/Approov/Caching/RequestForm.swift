@@ -1,8 +1,7 @@
 import Attestation
-package import CertificatePinning
 import Foundation
 package import FoundationNetworking
-import HTTPClient
+package import HTTPClient
 package import HTTPTypes
 import Synchronization
 
@@ -12,16 +11,13 @@ import Synchronization
 package struct RequestForm: Hashable, Sendable {
     /// The number of changes of the session's user before the request; see ``CredentialHolder/generation``.
     package let generation: Int
-    package let host: CanonicalHost
-    /// The URL in canonical form.
-    package let url: String
+    package let url: TransportURL
     /// The hash of the header fields without Cache-Control and Pragma; the fields themselves may be secrets.
     private let fieldsHash: String
 
     init(_ draft: RequestDraft, _ flight: RequestFlight?) {
         generation = flight?.generation ?? 0
-        host = draft.url.host
-        url = draft.url.text
+        url = draft.url
         let lines = draft.fields.filter { !Self.isControl($0) }
             // No field contains a zero byte.
             .map { "\($0.name.canonicalName)\0\($0.value)\0" }.sorted()

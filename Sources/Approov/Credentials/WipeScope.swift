@@ -23,7 +23,9 @@ public struct WipeScope: Sendable {
 
     /// The requests to some URLs, and the responses to them in caches.
     ///
-    /// Tokens and cookies stay: they belong to whole hosts. A URL also matches if it does so only after a server has removed its dot segments.
+    /// Tokens and cookies stay: they belong to whole hosts. A request counts if the URL that the app asked for matches, or one that it went
+    /// to, also before a redirect; a response if the URL that its request was sent to does. Paths are compared as servers may read them:
+    /// `items/../users/1` and `%75sers/1` are `users/1`.
     ///
     /// - Parameter patterns: The patterns, such as `https://api.example.com/users/**`.
     /// - Returns: The scope.

@@ -34,6 +34,8 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
     private let host: HostPattern
     private let port: Int
     private let segments: [Segment]
+    /// The segments in normal form.
+    private let normalSegments: [Segment]
 
     /// Reads a pattern.
     ///
@@ -56,6 +58,13 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
         guard !text.hasPrefix("https://") else {
             try self.init(text, isSecure: true)
             return
+        }
+        // Below the base, a URL would be a path that no request has.
+        if let colon = text.firstRange(of: "://"), text[..<colon.lowerBound].allSatisfy(\.isLetter) {
+            throw ApproovError(
+                .initializationError,
+                "\"\(LoggableText.quoted(text))\" is not a pattern for URLs: write a path below the base URL, or one that begins with https://"
+            )
         }
         let url: TransportURL
         do {
@@ -105,6 +114,10 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
         // At the end, ** stands for at least one segment, which may be empty.
         if segments.last == .any { segments.append(.one([UInt8(ascii: "*")])) }
         self.segments = segments
+        normalSegments = segments.map { segment in
+            guard case .one(let part) = segment else { return segment }
+            return .one(PercentEncoding.normalised(part))
+        }
         self.isSecure = isSecure
         description = text
     }
@@ -114,15 +127,26 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a canonical URL matches the pattern.
     func matches(_ url: TransportURL) -> Bool {
-        guard let parts = parts(of: url) else { return false }
+        guard let parts = path(of: url).map(Self.parts(of:)) else { return false }
         return !parts.contains(where: Self.isAmbiguous) && Self.matches(parts[...], segments)
     }
 
-    /// Whether a server that removes dot segments (RFC 3986, section 5.2.4), also percent-encoded ones, reads the URL as one that matches.
+    /// Whether a server may read the URL as one that matches.
+    ///
+    /// It may remove dot segments, decode unreserved characters and ignore the case of hex digits (RFC 3986, section 6.2.2), and take an
+    /// encoded slash or backslash for a slash.
     ///
     /// For rules that a request must not avoid by another spelling of its path; ``matches(_:)-(URL)`` is for rules that grant something.
     package func covers(_ url: TransportURL) -> Bool {
-        guard let parts = parts(of: url) else { return false }
+        guard let path = path(of: url) else { return false }
+        let normal = String(decoding: PercentEncoding.normalised(path), as: UTF8.self)
+        if covers(Self.parts(of: Substring(normal).utf8)) { return true }
+        guard normal.contains("%2F") || normal.contains("%5C") else { return false }
+        return covers(Self.parts(of: Substring(normal.replacing("%2F", with: "/").replacing("%5C", with: "/")).utf8))
+    }
+
+    /// Whether the segments of a path in normal form match after its dot segments are removed.
+    private func covers(_ parts: [Substring.UTF8View]) -> Bool {
         var kept: [Substring.UTF8View] = []
         for (index, part) in parts.enumerated() {
             guard let dots = Self.dots(in: part) else {
@@ -133,15 +157,15 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
             // A dot segment at the end leaves a slash.
             if index == parts.count - 1 { kept.append(Substring().utf8) }
         }
-        return Self.matches(kept[...], segments)
+        return Self.matches(kept[...], normalSegments)
     }
 
-    /// The segments of the URL's path; nil if the URL is one of another server, or its path is too long.
-    private func parts(of url: TransportURL) -> [Substring.UTF8View]? {
+    /// The URL's path; nil if the URL is one of another server, or its path is too long.
+    private func path(of url: TransportURL) -> Substring.UTF8View? {
         guard url.isSecure == isSecure, url.port == port, host.matches(url.host) else { return nil }
         let target = url.target.utf8
         let path = target[..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
-        return path.count <= Self.maximumPathBytes ? Self.parts(of: path) : nil
+        return path.count <= Self.maximumPathBytes ? path : nil
     }
 
     /// Compares segment by segment; after a mismatch, the last `**` takes one segment more.

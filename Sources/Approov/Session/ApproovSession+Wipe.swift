@@ -12,6 +12,8 @@ extension ApproovSession {
     /// - Cookies that the hosts would get are removed from the wrapped session's storage. When no host is named, because the session has no
     ///   credential, all its cookies go; from the storage that all sessions share, only those of the hosts of interceptors' users.
     ///
+    /// A scope of URLs (``WipeScope/urls(_:)``) leaves tokens and cookies as they are.
+    ///
     /// - Parameter scope: The hosts or URLs; by default everything.
     public func wipe(_ scope: WipeScope = .all) async { family.wipe(scope) }
 }

@@ -198,7 +198,11 @@ final class RequestStations: Sendable {
                 if let probe = observation.probe { probe.noteSent(request.headerFields) }
                 // Stations 3 to 6 may have waited, and an interceptor may ignore that its task is cancelled.
                 try life.checkGoOn()
-                try observation.flight?.check()
+                if let flight = observation.flight {
+                    // An interceptor or the policy may have changed the path.
+                    flight.visit(draft.url)
+                    try flight.check()
+                }
                 observation.call?.willSend(request, isAttested: draft.token.attached != nil, isOblivious: route != nil)
                 let received =
                     if let route {
@@ -267,7 +271,7 @@ final class RequestStations: Sendable {
         // 1 allow-list: before any I/O.
         let hop = try allowedHop(of: step)
 
-        // 2 defaults. A wipe of this host must find the request before it reads the host's cookies.
+        // 2 defaults. A wipe must find the request before it reads the host's cookies.
         flight?.visit(step.url)
         var draft = try defaults.draft(of: step)
         // The cookies may be those of another user.

@@ -49,6 +49,26 @@ package enum PercentEncoding {
     /// Decodes the well-formed escapes, and keeps each other byte as it is.
     package static func leniently(_ bytes: some Sequence<UInt8>) -> [UInt8] { decode(bytes, isStrict: false) ?? [] }
 
+    /// Decodes the escapes of unreserved characters, and writes the others with digits in upper case (RFC 3986, section 6.2.2).
+    package static func normalised(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        let input = Array(bytes)
+        var result: [UInt8] = []
+        result.reserveCapacity(input.count)
+        var index = 0
+        while index < input.count {
+            guard input[index] == UInt8(ascii: "%"), index + 2 < input.count, let high = digit(input[index + 1]),
+                let low = digit(input[index + 2])
+            else {
+                result.append(input[index])
+                index += 1
+                continue
+            }
+            result += encoded(CollectionOfOne(high << 4 | low))
+            index += 3
+        }
+        return result
+    }
+
     /// Decodes escapes; a malformed one is kept, or makes the result nil.
     private static func decode(_ bytes: some Sequence<UInt8>, isStrict: Bool) -> [UInt8]? {
         let input = Array(bytes)

@@ -127,8 +127,8 @@ final class CurlEasyHandle: @unchecked Sendable {
 
     /// Frees the content of a response that libcurl held during a pause and never handed out; the handle is of no use afterwards.
     ///
-    /// Before 8.1, libcurl frees up to 64 MiB of it only at the end of a transfer that has its connection for itself (multi_done in
-    /// lib/multi.c). This transfer is one, and needs no network.
+    /// Before 8.1, libcurl does so only at the end of a transfer that has its connection for itself (multi_done in lib/multi.c), and leaks
+    /// up to 64 MiB otherwise. The transfer here is one, and needs no network.
     func freeHeldContent() {
         curl_easy_reset(pointer)
         shape = nil

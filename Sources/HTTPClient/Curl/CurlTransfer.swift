@@ -82,7 +82,7 @@ final class CurlTransfer: @unchecked Sendable {
         isIdempotent = request.isIdempotent
         isHead = request.method == .head
         url = request.url
-        // Here, because the requesting task frees it, too: memory that one thread takes and another gives back makes both wait for the
+        // Here, and not on the driver's thread, because a requesting task frees it: threads that free each other's memory wait for the
         // allocator's lock. Most heads fit.
         head.bytes.reserveCapacity(512)
     }
@@ -92,7 +92,7 @@ final class CurlTransfer: @unchecked Sendable {
         // handle that ended well is used again.
         if hasEndedWell { return handles.give(back: easy) }
         easy.forgetRequest()
-        if wasPaused { easy.freeHeldContent() }
+        if wasPaused, isOnHTTP2Connection { easy.freeHeldContent() }
     }
 
     /// Whether the requesting task was cancelled, which may happen before the driver hears of the transfer.
@@ -265,7 +265,8 @@ final class CurlTransfer: @unchecked Sendable {
     func canRestart(after code: CURLcode) -> Bool {
         if foundConnectionEnded { return failure == nil && !wasRestarted }
         let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete
-        return isRecoverable && !wasRestarted && failure == nil && isIdempotent && upload.rewind()
+        // libcurl may hold content of the first response, and would hand it out as if it were the second's.
+        return isRecoverable && !wasRestarted && !wasPaused && failure == nil && isIdempotent && upload.rewind()
     }
 
     /// Resets what the first attempt left.

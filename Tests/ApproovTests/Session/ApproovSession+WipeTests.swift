@@ -244,7 +244,8 @@ import Testing
         _ = try await text(session)
         let tokens = late.world.service.cachedTokenCount
         let wiped = Task { try await text(session, "https://api.test/moved") }
-        let kept = Task { try await text(session, "https://api.test/late") }
+        // Its response sets no cookie.
+        let kept = Task { try await text(session, "https://api.test/late/plain") }
         #expect(await eventually { late.world.apiRequests.count == 4 })
         await session.wipe(.urls([try URLGlob("https://api.test/mo*"), try URLGlob("https://third.test/**")]))
         late.gate.open()
@@ -253,6 +254,26 @@ import Testing
         #expect(late.world.service.cachedTokenCount >= tokens)
         _ = try await text(session)
         #expect(late.world.apiRequests.last?.headerFields[.cookie] == "user=alice")
+    }
+
+    @Test(
+        "A wipe of URLs finds a request by the path that an interceptor gave it, and by the one that the app asked for",
+        arguments: ["asked", "late"])
+    func changedPath(name: String) async throws {
+        struct Rewriting: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.url = URL(string: "https://api.test/late")
+                return request
+            }
+        }
+        let late = try Late()
+        let session = try session(in: late.world, CredentialHolder("Bearer alice")) { $0.interceptors = [Rewriting()] }
+        let wiped = Task { try await text(session, "https://api.test/asked") }
+        try await late.arrived.wait()
+        await session.wipe(.urls([try URLGlob("https://api.test/\(name)")]))
+        late.gate.open()
+        await #expect(throws: CancellationError.self) { try await wiped.value }
     }
 
     @Test("A session without a credential can be wiped, and cancels its requests if it tracks them", arguments: [true, false])
