@@ -3,6 +3,9 @@ import Approov
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import Logging
+import OAuth2
+import Tracing
 
 /// (m) What APIClient and the stations that an app may switch on cost beside a bare ApproovSession: one small attested GET, as in the
 /// group transport.
@@ -24,20 +27,20 @@ struct ClientBenchmark {
         let session = ApproovSessionClient(session: app.session, request: request)
         var plain = try APIClient(base: base, session: app.session)
         plain.headers = ["Authorization": ProtectedApp.authorization]
+        let all = try await Station.session(Station.allCases, app)
         let clients: [(String, any LoadClient)] = [
             (Self.peer, session), ("APIClient", try ResourceClient(plain)),
-            (Self.everything, try ResourceClient(Self.withRules(APIClient(base: base, session: Station.session(Station.allCases, app))))),
+            (Self.everything, try ResourceClient(Self.withRules(APIClient(base: base, session: all)))),
         ]
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
             figures += try await compare(clients, "\(atOnce) at once", atOnce: atOnce)
         }
         let bare = URLRequest(url: base.appending(path: "five"))
-        let stations = try Station.allCases.map { station in
-            let session = try Station.session([station], app)
-            return (
-                station.rawValue, ApproovSessionClient(session: session, request: station == .credential ? bare : request) as any LoadClient
-            )
+        var stations: [(String, any LoadClient)] = []
+        for station in Station.allCases {
+            let session = try await Station.session([station], app)
+            stations.append((station.rawValue, ApproovSessionClient(session: session, request: station == .oauth2 ? bare : request)))
         }
         let rules = ("rules of APIClient", try ResourceClient(Self.withRules(plain)) as any LoadClient)
         for atOnce in [1, 64] {
@@ -70,31 +73,46 @@ private enum Station: String, CaseIterable {
     case perRequestHeaders = "per-request headers"
     case retryPolicy = "retry policy"
     case validators = "three validators"
+    case oauth2 = "OAuth 2"
     case observer
+    case consoleLog = "console log"
     case metrics
+    case tracer
 
     /// A session that attests, with these stations.
-    static func session(_ stations: [Station], _ app: ProtectedApp) throws -> ApproovSession {
+    static func session(_ stations: [Station], _ app: ProtectedApp) async throws -> ApproovSession {
         var configuration = ApproovSessionConfiguration()
         configuration.bindHeader = "Authorization"
-        for station in stations { try station.turnOn(in: &configuration) }
+        for station in stations { try await station.turnOn(in: &configuration) }
         return try ApproovSession(service: app.service, configuration: configuration)
     }
 
-    private func turnOn(in configuration: inout ApproovSessionConfiguration) throws {
+    private func turnOn(in configuration: inout ApproovSessionConfiguration) async throws {
         let hosts = [try HostPattern("localhost")]
         switch self {
         case .credential:
-            configuration.credential = .header("Authorization", try CredentialHolder(ProtectedApp.authorization), for: hosts)
+            configuration.credential = .header("X-User", try CredentialHolder("0123456789abcdef"), for: hosts)
         case .gate: configuration.gate = RequestGate()
         case .allowList: configuration.allowedHosts = AllowedHosts(hosts)
         case .perRequestHeaders: configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-Kind": "benchmark"] }
-        case .retryPolicy: configuration.interceptors = [RetryPolicy()]
+        case .retryPolicy: configuration.interceptors.append(RetryPolicy())
         case .validators:
             configuration.validators = [StatusValidator(), MediaTypeValidator(["text/plain"]), HeaderValidator(success: "X-Success")]
-        case .observer: configuration.observers = [SilentObserver()]
+        case .oauth2: configuration.interceptors.append(try await Self.loggedIn(hosts))
+        case .observer: configuration.observers.append(SilentObserver())
+        case .consoleLog: configuration.observers.append(ConsoleLog(logger: Logger(label: "benchmark") { _ in SilentLog() }))
         case .metrics: configuration.metrics = ClientMetrics()
+        case .tracer: configuration.tracer = SilentTracer()
         }
+    }
+
+    /// An interceptor with a token that outlives the benchmark, so that no authorization server is asked.
+    private static func loggedIn(_ hosts: [HostPattern]) async throws -> OAuth2Interceptor {
+        guard let url = URL(string: "https://localhost/token") else { throw BenchmarkError("the token endpoint is not a URL") }
+        let client = try OAuth2Client(id: "benchmark", server: OAuth2Server(tokenURL: url))
+        let credentials = try OAuth2Credentials(endpoints: OAuth2Endpoints(client: client), store: MemoryTokenStore())
+        try await credentials.logIn(BearerToken(accessToken: "0123456789abcdef", expiresAt: Date(timeIntervalSinceNow: 86_400)))
+        return try OAuth2Interceptor(credentials, hosts: hosts)
     }
 }
 
@@ -112,3 +130,16 @@ private struct ResourceClient: LoadClient {
 
 /// An observer that does nothing, so that only the observing is measured.
 private struct SilentObserver: SessionObserver {}
+
+/// Drops every line, so that only the making of its metadata is measured.
+private struct SilentLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {}
+}

@@ -2,8 +2,8 @@
 public import CertificatePinning
 import Foundation
 public import FoundationNetworking
-import HTTPClient
-import HTTPTypes
+package import HTTPClient
+package import HTTPTypes
 import Synchronization
 
 /// Authenticates the requests to some hosts, and renews the credential once when a server refuses it.
@@ -32,10 +32,11 @@ import Synchronization
 ///
 /// **Users:** if the source tells of changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and a change
 /// wipes it.
-public final class AuthenticatedRequests: CredentialInterceptor {
+public final class AuthenticatedRequests: CredentialFieldInterceptor {
     private let source: any CredentialSource
     private let hosts: [HostPattern]
-    private let header: HTTPField.Name
+    /// The name of the header that carries the credential.
+    package let fieldName: HTTPField.Name
     private let renewsOn: @Sendable (HTTPURLResponse) -> Bool
     private let longestRenewal: Duration
     private let time: any TimeSource
@@ -60,7 +61,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     ) throws {
         self.source = source
         self.hosts = try SessionCredential.checked(hosts)
-        self.header = try SessionCredential.name(header)
+        fieldName = try SessionCredential.name(header)
         self.renewsOn = renewsOn
         self.longestRenewal = longestRenewal
         time = clock
@@ -68,7 +69,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     }
 
     /// The name of the header that carries the credential.
-    public var secretHeaders: Set<String> { [header.rawName] }
+    public var secretHeaders: Set<String> { [fieldName.rawName] }
 
     /// The user of the source.
     public var userScope: UserScope? { source.userChanges.map { UserScope($0, hosts: hosts) } }
@@ -78,26 +79,35 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     /// - Throws: ``ApproovError`` with code `credentialRefused` for plain http to a named host; the source's errors.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request)
-        guard isMeant(url), !hasOwn(request) else { return request }
+        guard !hasOwn(request), let value = try await fieldValue(for: url) else { return request }
+        var request = request
+        var headers = request.allHTTPHeaderFields ?? [:]
+        headers[fieldName.rawName] = value
+        request.allHTTPHeaderFields = headers
+        return request
+    }
+
+    /// Returns the credential for a request without one; nil if its host is not named.
+    ///
+    /// - Throws: What ``adapt(_:)`` throws.
+    package func fieldValue(for url: TransportURL) async throws -> String? {
+        guard isMeant(url) else { return nil }
         guard url.isSecure else {
             throw ApproovError(
                 .credentialRefused, "\(url.host) would get the credential over plain http, where others can read it: use https")
         }
         let credential = try await source.credential()
         owners.withLock { $0.note(credential) }
-        var request = request
-        var headers = request.allHTTPHeaderFields ?? [:]
-        headers[header.rawName] = credential.headerValue
-        request.allHTTPHeaderFields = headers
-        return request
+        return credential.headerValue
     }
 
     /// Renews the credential if the server refused it, and decides whether to send the request again.
     public func retry(_ exchange: RequestExchange) async -> RetryDecision {
-        guard case .response(let response) = exchange.outcome, let sent = exchange.sent, exchange.ownRetries == 0,
-            !exchange.hasLeftOrigin, response.statusCode != 407, renewsOn(response), !hasOwn(exchange.request),
-            response.statusCode == 401 || exchange.request.isIdempotent, let url = try? TransportURL(of: sent), isMeant(url),
-            let refused = sent.value(forHTTPHeaderField: header.rawName)
+        guard case .response(let response) = exchange.outcome, exchange.ownRetries == 0, !exchange.hasLeftOrigin,
+            response.statusCode != 407, renewsOn(response), !hasOwn(exchange.request),
+            response.statusCode == 401 || exchange.request.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
+            isMeant(url),
+            let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
@@ -127,6 +137,6 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     private func isMeant(_ url: TransportURL) -> Bool { hosts.contains { $0.matches(url.host) } }
 
     private func hasOwn(_ request: URLRequest) -> Bool {
-        request.allHTTPHeaderFields?.keys.contains { HTTPField.Name($0) == header } ?? false
+        request.allHTTPHeaderFields?.keys.contains { HTTPField.Name($0) == fieldName } ?? false
     }
 }

@@ -12,7 +12,9 @@ public struct RequestExchange: Sendable {
     private let perRequestFields: HTTPFields
     /// The request as the interceptors left it for the attempt, or for its last redirect, with the session's own header fields; nil if no
     /// response arrived.
-    public let sent: URLRequest?
+    public var sent: URLRequest? { makeSent() }
+    // Foundation takes a while to make a request, and most interceptors look at the response alone.
+    private let makeSent: @Sendable () -> URLRequest?
     /// The response or the failure.
     public let outcome: RequestOutcome
     /// The number of times the request has been sent, starting with 1.
@@ -35,17 +37,17 @@ public struct RequestExchange: Sendable {
         request: URLRequest, sent: URLRequest?, outcome: RequestOutcome, attempt: Int = 1, ownRetries: Int = 0, hasLeftOrigin: Bool = false
     ) {
         self.init(
-            request: request, perRequestFields: HTTPFields(), sent: sent, outcome: outcome, attempt: attempt, ownRetries: ownRetries,
+            request: request, perRequestFields: HTTPFields(), sent: { sent }, outcome: outcome, attempt: attempt, ownRetries: ownRetries,
             hasLeftOrigin: hasLeftOrigin)
     }
 
     init(
-        request: URLRequest, perRequestFields: HTTPFields, sent: URLRequest?, outcome: RequestOutcome, attempt: Int, ownRetries: Int,
-        hasLeftOrigin: Bool
+        request: URLRequest, perRequestFields: HTTPFields, sent: @escaping @Sendable () -> URLRequest?, outcome: RequestOutcome,
+        attempt: Int, ownRetries: Int, hasLeftOrigin: Bool
     ) {
         bare = request
         self.perRequestFields = perRequestFields
-        self.sent = sent
+        makeSent = sent
         self.outcome = outcome
         self.attempt = attempt
         self.ownRetries = ownRetries

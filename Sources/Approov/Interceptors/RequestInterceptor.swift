@@ -1,5 +1,7 @@
 package import Foundation
 public import FoundationNetworking
+package import HTTPClient
+package import HTTPTypes
 
 /// Changes requests before they are sent, and decides whether they are sent again.
 ///
@@ -70,6 +72,21 @@ public protocol RequestInterceptor: Sendable {
 
 /// An interceptor that only adds a credential: the session does not call it after a redirect to another origin.
 package protocol CredentialInterceptor: RequestInterceptor {}
+
+/// An interceptor that only adds a credential, in one header that requests may have already.
+///
+/// The session adds it to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest.
+package protocol CredentialFieldInterceptor: CredentialInterceptor {
+    /// The name of the header that carries the credential.
+    var fieldName: HTTPField.Name { get }
+
+    /// Returns the credential for a request without one; called in place of ``RequestInterceptor/adapt(_:)``.
+    ///
+    /// - Parameter url: The URL of the request.
+    /// - Returns: The header's value; nil if the URL's host gets none.
+    /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
+    func fieldValue(for url: TransportURL) async throws -> String?
+}
 
 /// An interceptor that never waits: it only adds to requests, and decides at once.
 ///

@@ -47,26 +47,29 @@ struct CallSpan: Sendable {
 
     /// Ends the span of a call that got a response.
     func end(status: Int, version: String, resent: Int) {
-        note(status, resent)
-        if version.hasPrefix("HTTP/") { span.attributes["network.protocol.version"] = String(version.dropFirst(5)) }
-        if status >= 400 {
-            span.attributes["error.type"] = String(status)
-            span.setStatus(SpanStatus(code: .error))
-        }
+        // In one go: each change copies what the span has.
+        var attributes = span.attributes
+        Self.note(status, resent, in: &attributes)
+        if version.hasPrefix("HTTP/") { attributes["network.protocol.version"] = String(version.dropFirst(5)) }
+        if status >= 400 { attributes["error.type"] = String(status) }
+        span.attributes = attributes
+        if status >= 400 { span.setStatus(SpanStatus(code: .error)) }
         span.end()
     }
 
     /// Ends the span of a call that failed.
     func end(failure code: ApproovError.Code?, status: Int?, resent: Int) {
-        note(status, resent)
-        span.attributes["error.type"] = FailureLabel.of(code)
+        var attributes = span.attributes
+        Self.note(status, resent, in: &attributes)
+        attributes["error.type"] = FailureLabel.of(code)
+        span.attributes = attributes
         span.setStatus(SpanStatus(code: .error))
         span.end()
     }
 
-    private func note(_ status: Int?, _ resent: Int) {
-        if let status { span.attributes["http.response.status_code"] = status }
-        if resent > 0 { span.attributes["http.request.resend_count"] = resent }
+    private static func note(_ status: Int?, _ resent: Int, in attributes: inout SpanAttributes) {
+        if let status { attributes["http.response.status_code"] = status }
+        if resent > 0 { attributes["http.request.resend_count"] = resent }
     }
 }
 

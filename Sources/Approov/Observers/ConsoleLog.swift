@@ -43,13 +43,13 @@ public struct ConsoleLog: SessionObserver {
 
     /// Logs a request.
     public func willSend(_ request: RequestSummary) {
-        guard level == .debug else { return }
+        guard level == .debug, logger.logLevel <= .debug else { return }
         logger.debug("request", metadata: Self.fields(of: request, withNames: true))
     }
 
     /// Logs the head of a response.
     public func didReceive(_ response: ResponseSummary) {
-        guard level == .debug else { return }
+        guard level == .debug, logger.logLevel <= .debug else { return }
         var metadata: Logger.Metadata = [
             "call": "\(response.call)", "attempt": "\(response.attempt)", "redirect": "\(response.redirect)",
             "status": "\(response.status)", "version": "\(response.version)", "duration": Self.text(response.duration),
@@ -62,7 +62,7 @@ public struct ConsoleLog: SessionObserver {
 
     /// Logs the end of a call.
     public func didFinish(_ metrics: CallMetrics) {
-        guard level != .off else { return }
+        guard level != .off, logger.logLevel <= .info else { return }
         var metadata = Self.fields(of: metrics.request, withNames: false)
         metadata["status"] = "\(metrics.response.status)"
         metadata["attempts"] = "\(metrics.attempts)"

@@ -29,10 +29,7 @@ final class CurlLoop {
     private var isStopping = false
     private var nextSweep: UInt64 = .max
     private var http1OnlyOrigins = HTTP1OnlyOrigins()
-    /// The waits for a server, while one request is under way.
-    private var serverSpin: AdaptiveSpin
-    /// The waits for a caller's next request, while none is under way.
-    private var callerSpin: AdaptiveSpin
+    private var spins: DriverSpins
 
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
@@ -46,8 +43,7 @@ final class CurlLoop {
         self.mailbox = mailbox
         self.configuration = configuration
         now = Self.clock()
-        serverSpin = AdaptiveSpin(limit: spinLimit)
-        callerSpin = serverSpin
+        spins = DriverSpins(limit: spinLimit)
     }
 
     /// Has messages wake the thread that waits for the events of a descriptor.
@@ -99,7 +95,7 @@ final class CurlLoop {
         guard active.count <= 1, active.first?.isAnswerAwaited ?? true else { return sleep(until: events, capacity) }
         let start = Self.clock()
         let count = spin(until: events, capacity, since: start) ?? sleep(until: events, capacity)
-        if active.isEmpty { callerSpin.note(now - start) } else { serverSpin.note(now - start) }
+        spins.note(now - start, whileIdle: active.isEmpty)
         return count
     }
 
@@ -110,13 +106,12 @@ final class CurlLoop {
 
     /// Looks for events and messages again and again, if they will probably come at once; nil when none came.
     private func spin(until events: UnsafeMutablePointer<epoll_event>, _ capacity: Int, since start: UInt64) -> Int32? {
-        let spin = active.isEmpty ? callerSpin : serverSpin
-        guard spin.isWorthwhile, millisecondsToSleep() != 0 else { return nil }
+        guard spins.areWorthwhile(whileIdle: active.isEmpty), millisecondsToSleep() != 0 else { return nil }
         defer { now = Self.clock() }
         repeat {
             let count = epoll_wait(epoll, events, Int32(capacity), 0)
             if count != 0 || mailbox.hasMessages { return count }
-        } while Self.clock() - start < spin.limit
+        } while Self.clock() - start < spins.limit
         return nil
     }
 
@@ -163,10 +158,7 @@ final class CurlLoop {
             transfer.activeIndex = active.count
             active.append(transfer)
             // Of several callers, one may be alone for a moment: the others need the processor.
-            if active.count > 1 {
-                serverSpin.rest()
-                callerSpin.rest()
-            }
+            if active.count > 1 { spins.rest() }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             // Here, because libcurl may send content before the driver takes its next messages.
             if transfer.options.control?.isSuspended == true { suspend(transfer) }

@@ -155,7 +155,7 @@ public final class OAuth2Credentials: CredentialSource {
     /// - Returns: The credential.
     /// - Throws: The errors of ``token()``.
     public func credential() async throws -> Credential {
-        if let header = endpoints.client.basicHeader, authorization.type == .basic { return try Credential(headerValue: header) }
+        if authorization.type == .basic, let header = endpoints.client.basicHeader { return try Credential(headerValue: header) }
         return try await token().credential
     }
 

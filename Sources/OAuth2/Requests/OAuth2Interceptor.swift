@@ -2,6 +2,8 @@ public import Approov
 internal import ApproovBase
 public import CertificatePinning
 public import FoundationNetworking
+package import HTTPClient
+package import HTTPTypes
 
 /// Authorizes the requests to some hosts with an OAuth 2 token (RFC 6750).
 ///
@@ -18,7 +20,7 @@ public import FoundationNetworking
 ///     interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.example.com")])],
 ///     bindHeader: "Authorization")
 /// ```
-public final class OAuth2Interceptor: CredentialInterceptor {
+public final class OAuth2Interceptor: CredentialFieldInterceptor {
     /// The tokens.
     public let credentials: OAuth2Credentials
     private let requests: AuthenticatedRequests
@@ -74,12 +76,26 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     /// - Throws: `ApproovError` with code `credentialMissing` when the user must log in, with code `networkingError` when the authorization
     ///   server could not be reached, and with code `credentialRefused` for plain http; other errors of ``OAuth2Credentials/token()``.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
-        do {
-            return try await requests.adapt(request)
-        } catch let error as OAuth2Error where error.code == .loginRequired || error.code == .tokenDamaged {
-            throw ApproovError(.credentialMissing, "no user is logged in, so the request was not sent", cause: error)
-        } catch let error as OAuth2Error where error.code == .networkingError {
-            throw ApproovError(.networkingError, "no valid token was obtained, so the request was not sent", cause: error)
+        do { return try await requests.adapt(request) } catch { throw Self.sessionError(for: error) }
+    }
+
+    /// The name of the header that carries the token: Authorization.
+    package var fieldName: HTTPField.Name { requests.fieldName }
+
+    /// Returns the credential for a request without one; nil if its host is not named.
+    ///
+    /// - Throws: What ``adapt(_:)`` throws.
+    package func fieldValue(for url: TransportURL) async throws -> String? {
+        do { return try await requests.fieldValue(for: url) } catch { throw Self.sessionError(for: error) }
+    }
+
+    /// The error of a session for one of ``credentials``.
+    private static func sessionError(for error: any Error) -> any Error {
+        switch (error as? OAuth2Error)?.code {
+        case .loginRequired, .tokenDamaged:
+            ApproovError(.credentialMissing, "no user is logged in, so the request was not sent", cause: error)
+        case .networkingError: ApproovError(.networkingError, "no valid token was obtained, so the request was not sent", cause: error)
+        default: error
         }
     }
 

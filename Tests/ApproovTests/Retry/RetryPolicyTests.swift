@@ -117,7 +117,7 @@ import Testing
     func perRequestKey() async throws {
         func exchange(_ fields: HTTPFields, status: Int) throws -> RequestExchange {
             RequestExchange(
-                request: URLRequest("https://api.test/", method: "POST"), perRequestFields: fields, sent: nil,
+                request: URLRequest("https://api.test/", method: "POST"), perRequestFields: fields, sent: { nil },
                 outcome: .response(try head(status)), attempt: 1, ownRetries: 0, hasLeftOrigin: false)
         }
         let name = try #require(HTTPField.Name("Idempotency-Key"))

@@ -46,3 +46,28 @@ import Testing
         #expect(!isWorthwhile(after: Array(repeating: 0, count: 1_000), limit: 0))
     }
 }
+
+@Suite struct DriverSpinsTests {
+    private let short = [UInt64](repeating: 30, count: 100)
+
+    @Test("With a fast server, the waits for a server and for a caller spin, each after about twenty short ones of its own")
+    func fast() {
+        var spins = DriverSpins(limit: 100)
+        for wait in short { spins.note(wait, whileIdle: false) }
+        #expect(spins.areWorthwhile(whileIdle: false) && !spins.areWorthwhile(whileIdle: true))
+        for wait in short { spins.note(wait, whileIdle: true) }
+        #expect(spins.areWorthwhile(whileIdle: true))
+        spins.rest()
+        #expect(!spins.areWorthwhile(whileIdle: false) && !spins.areWorthwhile(whileIdle: true))
+    }
+
+    @Test("With a slow server, the wait for a caller is a sleep, however soon the next request comes")
+    func slow() {
+        var spins = DriverSpins(limit: 100)
+        for wait in short {
+            spins.note(280, whileIdle: false)
+            spins.note(wait, whileIdle: true)
+        }
+        #expect(!spins.areWorthwhile(whileIdle: false) && !spins.areWorthwhile(whileIdle: true))
+    }
+}

@@ -12,6 +12,8 @@ struct InterceptorStation: Sendable {
     let isImmediate: Bool
     /// Those that only add, at the places that they have among all.
     private let adding: [(any AddingInterceptor)?]
+    /// Those that only add a credential, at the places that they have among all.
+    private let credentials: [(any CredentialFieldInterceptor)?]
     /// The names, in lower case, of the secret headers that each declares.
     private let secretHeaders: [Set<String>]
 
@@ -20,6 +22,7 @@ struct InterceptorStation: Sendable {
         self.gate = gate
         isImmediate = interceptors.areImmediate
         adding = interceptors.map { $0 as? any AddingInterceptor }
+        credentials = interceptors.map { $0 as? any CredentialFieldInterceptor }
         secretHeaders = interceptors.map { Set($0.secretHeaders.map { $0.lowercased() }) }
     }
 
@@ -51,6 +54,11 @@ struct InterceptorStation: Sendable {
             }
             if hasLeftOrigin, interceptor is any CredentialInterceptor {
                 draft.hasLostCredential = true
+                continue
+            }
+            if let credential = credentials[index] {
+                if let request = changed.take() { try draft.adopt(request) }
+                try await add(from: credential, to: &draft)
                 continue
             }
             let before = changed ?? draft.current
@@ -110,14 +118,25 @@ struct InterceptorStation: Sendable {
         return if let outcome { try outcome.get() } else { try await adapt(request, by: interceptor) }
     }
 
-    private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+    private func add(from interceptor: any CredentialFieldInterceptor, to draft: inout RequestDraft) async throws {
+        let name = interceptor.fieldName
+        guard !draft.fields.scan(for: name) else { return }
         do {
-            return try await interceptor.adapt(request)
-        } catch let error where error is CancellationError || error is ApproovError {
-            throw error
+            guard let value = try await interceptor.fieldValue(for: draft.url) else { return }
+            draft.fields.append(HTTPField(name: name, value: value))
         } catch {
-            throw ApproovError(.interceptorError, "\(type(of: interceptor)) threw while adapting the request", cause: error)
+            throw Self.error(of: interceptor, error)
         }
+    }
+
+    private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {
+        do { return try await interceptor.adapt(request) } catch { throw Self.error(of: interceptor, error) }
+    }
+
+    /// What the caller gets for an error that an interceptor threw.
+    private static func error(of interceptor: any RequestInterceptor, _ error: any Error) -> any Error {
+        if error is CancellationError || error is ApproovError { return error }
+        return ApproovError(.interceptorError, "\(type(of: interceptor)) threw while adapting the request", cause: error)
     }
 
     /// Returns the URL after the caller's code changed it; the origin must stay the same.

@@ -24,8 +24,6 @@ final class ResponseStation: Sendable {
     let maximumRedirects: Int
     let time: any TimeSource
     let heads: ResponseHeads
-    /// Whether no interceptor waits.
-    private let isImmediate: Bool
 
     init(
         cookies: SessionCookies?, interceptors: [any RequestInterceptor], names: TokenHeaderNames?, substitutedHeaders: Set<String>,
@@ -38,7 +36,6 @@ final class ResponseStation: Sendable {
         self.maximumRedirects = maximumRedirects
         self.time = time
         self.heads = heads
-        isImmediate = interceptors.areImmediate
     }
 
     /// Returns the same station with further interceptors after the others.
@@ -117,12 +114,11 @@ final class ResponseStation: Sendable {
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
         }
-        // Interceptors that only add do not look at what they added.
-        let adapted = isImmediate ? nil : try? outcome.get().adapted
+        let answered = try? outcome.get()
         for (index, interceptor) in interceptors.enumerated() {
             let exchange = RequestExchange(
-                request: first.request, perRequestFields: first.perRequestFields, sent: adapted, outcome: seen, attempt: attempt,
-                ownRetries: retries.count { $0 == index }, hasLeftOrigin: hasLeftOrigin)
+                request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
+                attempt: attempt, ownRetries: retries.count { $0 == index }, hasLeftOrigin: hasLeftOrigin)
             switch await interceptor.retry(exchange) {
             case .doNotRetry: continue
             case .retry:
