@@ -26,7 +26,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     let openSSLError: Int32
 
     /// The largest number of certificates that a refusal shows: the length limit of a validated path.
-    public static let maximumPresented = PathCheck.maximumLength
+    public static let maximumPresented = PathSearchLimit.maximumLength
 
     /// A certificate as a refusal shows it.
     public struct PresentedCertificate: Hashable, Sendable, CustomStringConvertible {

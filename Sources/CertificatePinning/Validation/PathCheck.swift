@@ -12,13 +12,6 @@ struct PathCheck {
     /// The limit of the search for paths other than OpenSSL's first.
     let searchLimit: PathSearchLimit
 
-    /// The largest number of certificates between leaf and root.
-    ///
-    /// Real paths have one to three.
-    private static let maximumIntermediates: Int32 = 12
-    /// The largest number of certificates in a path.
-    static let maximumLength = Int(maximumIntermediates) + 2
-
     /// Returns the path from the server's certificate to a trusted root: OpenSSL's first one, or else the first valid one among the others.
     ///
     /// - Returns: The path, the server's certificate first.
@@ -146,7 +139,7 @@ struct PathCheck {
             // The path is given here. The root must not replace a certificate with the same name and another key.
             X509_VERIFY_PARAM_clear_flags(parameters, UInt(X509_V_FLAG_TRUSTED_FIRST))
         }
-        X509_VERIFY_PARAM_set_depth(parameters, Self.maximumIntermediates)
+        X509_VERIFY_PARAM_set_depth(parameters, PathSearchLimit.maximumIntermediates)
         // 112 bits: at least RSA of 2048 bits and SHA-256, whatever openssl.cnf says.
         X509_VERIFY_PARAM_set_auth_level(parameters, SecurityLevel.minimum)
         X509_VERIFY_PARAM_set_time(parameters, checkTime)

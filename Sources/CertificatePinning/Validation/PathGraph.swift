@@ -15,7 +15,7 @@ struct PathGraph {
     private var capacities: [[Int]] = []
 
     /// The largest number of certificates above the server's.
-    private static let maximumHeight = PathCheck.maximumLength - 1
+    private static let maximumHeight = PathSearchLimit.maximumLength - 1
     /// The capacity of a certificate that no path length constraint limits.
     private static let unlimited = Int(Int32.max)
     /// The capacity of a certificate from which no path leads to a root.

@@ -24,7 +24,7 @@ struct PathSearch {
 
     private mutating func extend<Path>(_ path: [Int], below: Int, _ verify: ([Certificate]) -> Path?) -> Path? {
         guard let last = path.last else { return nil }
-        for issuer in graph.issuers(of: last, below: below, height: PathCheck.maximumLength - path.count) {
+        for issuer in graph.issuers(of: last, below: below, height: PathSearchLimit.maximumLength - path.count) {
             guard budget.hasTime() else { return nil }
             guard !path.contains(issuer), permits(issuer, path) else { continue }
             let extended = path + [issuer]

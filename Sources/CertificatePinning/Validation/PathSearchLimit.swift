@@ -1,7 +1,14 @@
 internal import Foundation
 
-/// The limit of the search for other paths.
+/// The limits of certificate paths, and of the search for other ones.
 package struct PathSearchLimit: Sendable {
+    /// The largest number of certificates between leaf and root.
+    ///
+    /// Real paths have one to three.
+    static let maximumIntermediates: Int32 = 12
+    /// The largest number of certificates in a path.
+    static let maximumLength = Int(maximumIntermediates) + 2
+
     /// The largest number of paths that are tried.
     let paths: Int
     /// After which time the search begins no further step; the step under way then ends by itself.

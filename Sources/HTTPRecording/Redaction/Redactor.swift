@@ -6,10 +6,6 @@ import HTTPTypes
 
 /// Redacts the parts of exchanges by the rules of a ``RecordingRedaction``.
 struct Redactor: Sendable {
-    private static let credentials: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
-    ]
-
     let rules: RecordingRedaction
     private let keptFields: Set<String>
     private let names: SecretNames
@@ -18,7 +14,7 @@ struct Redactor: Sendable {
 
     init(_ rules: RecordingRedaction) {
         self.rules = rules
-        keptFields = Set(rules.keptFields.map { $0.lowercased() }).subtracting(Self.credentials)
+        keptFields = Set(rules.keptFields.map { $0.lowercased() }).subtracting(SecretNames.headers)
         names = SecretNames(rules.secretNames)
         masks = rules.maskedPaths.map { $0.split(separator: "/", omittingEmptySubsequences: false) }
     }
@@ -57,7 +53,7 @@ struct Redactor: Sendable {
             let name = field.name.canonicalName
             if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
             if keptFields.contains(name) { return "\(field.name.rawName): \(field.value)" }
-            if isRequest || Self.credentials.contains(name) || names.contains(name) {
+            if isRequest || SecretNames.headers.contains(name) || names.contains(name) {
                 note(field.value, &secrets)
                 // A credential follows its scheme (RFC 9110, section 11.4), a cookie its name.
                 for part in field.value.split(separator: " ") { note(part, &secrets) }

@@ -1,5 +1,9 @@
 /// Decides by its name whether a value is secret.
 struct SecretNames: Sendable {
+    /// The names, in lower case, of the header fields that are redacted whatever else the app keeps.
+    static let headers: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
+    ]
     private static let words = [
         "apikey", "accesskey", "assertion", "authorization", "cookie", "credential", "passphrase", "passwd", "password", "privatekey",
         "secret", "securestring", "session", "signature", "token", "verifier",
