@@ -32,7 +32,7 @@ import Synchronization
 ///
 /// **Users:** if the source tells of changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and a change
 /// wipes it.
-public final class AuthenticatedRequests: CredentialFieldInterceptor {
+public final class AuthenticatedRequests: CredentialInterceptor {
     private let source: any CredentialSource
     private let hosts: [HostPattern]
     /// The name of the header that carries the credential.
@@ -106,8 +106,7 @@ public final class AuthenticatedRequests: CredentialFieldInterceptor {
         guard case .response(let response) = exchange.outcome, exchange.ownRetries == 0, !exchange.hasLeftOrigin,
             response.statusCode != 407, renewsOn(response), !hasOwn(exchange.request),
             response.statusCode == 401 || exchange.request.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
-            isMeant(url),
-            let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
+            isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }

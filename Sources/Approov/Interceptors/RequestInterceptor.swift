@@ -70,13 +70,11 @@ public protocol RequestInterceptor: Sendable {
     func retry(_ exchange: RequestExchange) async -> RetryDecision
 }
 
-/// An interceptor that only adds a credential: the session does not call it after a redirect to another origin.
-package protocol CredentialInterceptor: RequestInterceptor {}
-
 /// An interceptor that only adds a credential, in one header that requests may have already.
 ///
-/// The session adds it to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest.
-package protocol CredentialFieldInterceptor: CredentialInterceptor {
+/// The session adds it to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest. It
+/// does not ask for it after a redirect to another origin.
+package protocol CredentialInterceptor: RequestInterceptor {
     /// The name of the header that carries the credential.
     var fieldName: HTTPField.Name { get }
 

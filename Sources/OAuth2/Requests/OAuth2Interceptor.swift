@@ -20,7 +20,7 @@ package import HTTPTypes
 ///     interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.example.com")])],
 ///     bindHeader: "Authorization")
 /// ```
-public final class OAuth2Interceptor: CredentialFieldInterceptor {
+public final class OAuth2Interceptor: CredentialInterceptor {
     /// The tokens.
     public let credentials: OAuth2Credentials
     private let requests: AuthenticatedRequests

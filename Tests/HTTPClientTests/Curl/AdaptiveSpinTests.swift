@@ -50,7 +50,7 @@ import Testing
 @Suite struct DriverSpinsTests {
     private let short = [UInt64](repeating: 30, count: 100)
 
-    @Test("With a fast server, the waits for a server and for a caller spin, each after about twenty short ones of its own")
+    @Test("With a fast server, the waits for a server and for a caller spin, each after about twenty short ones")
     func fast() {
         var spins = DriverSpins(limit: 100)
         for wait in short { spins.note(wait, whileIdle: false) }

@@ -10,20 +10,30 @@ struct InterceptorStation: Sendable {
     let gate: RequestGate?
     /// Whether no interceptor waits, so that ``add(to:hasLeftOrigin:_:)`` does it all.
     let isImmediate: Bool
-    /// Those that only add, at the places that they have among all.
-    private let adding: [(any AddingInterceptor)?]
-    /// Those that only add a credential, at the places that they have among all.
-    private let credentials: [(any CredentialFieldInterceptor)?]
-    /// The names, in lower case, of the secret headers that each declares.
-    private let secretHeaders: [Set<String>]
+    /// What each interceptor does, in their order.
+    private let kinds: [Kind]
+
+    private enum Kind {
+        case adds(any AddingInterceptor)
+        case addsCredential(any CredentialInterceptor)
+        /// The names of the secret headers that it declares are in lower case.
+        case adapts(any RequestInterceptor, secretHeaders: Set<String>)
+
+        init(_ interceptor: any RequestInterceptor) {
+            self =
+                switch interceptor {
+                case let adding as any AddingInterceptor: .adds(adding)
+                case let credential as any CredentialInterceptor: .addsCredential(credential)
+                default: .adapts(interceptor, secretHeaders: Set(interceptor.secretHeaders.map { $0.lowercased() }))
+                }
+        }
+    }
 
     init(interceptors: [any RequestInterceptor], gate: RequestGate?) {
         self.interceptors = interceptors
         self.gate = gate
         isImmediate = interceptors.areImmediate
-        adding = interceptors.map { $0 as? any AddingInterceptor }
-        credentials = interceptors.map { $0 as? any CredentialFieldInterceptor }
-        secretHeaders = interceptors.map { Set($0.secretHeaders.map { $0.lowercased() }) }
+        kinds = interceptors.map(Kind.init)
     }
 
     /// Whether there are no interceptors, so that the station has nothing to do.
@@ -46,35 +56,32 @@ struct InterceptorStation: Sendable {
     ) async throws {
         /// What the last interceptors made of the request, which the draft does not have yet.
         var changed: URLRequest?
-        for (index, interceptor) in interceptors.enumerated() {
-            if let adding = adding[index] {
+        for kind in kinds {
+            switch kind {
+            case .adds(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
-                try add(from: adding, to: &draft, hasLeftOrigin, call)
-                continue
-            }
-            if hasLeftOrigin, interceptor is any CredentialInterceptor {
+                try add(from: interceptor, to: &draft, hasLeftOrigin, call)
+            case .addsCredential where hasLeftOrigin:
                 draft.hasLostCredential = true
-                continue
-            }
-            if let credential = credentials[index] {
+            case .addsCredential(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
-                try await add(from: credential, to: &draft)
-                continue
+                try await add(from: interceptor, to: &draft)
+            case .adapts(let interceptor, let secretHeaders):
+                let before = changed ?? draft.current
+                var request = try await passed(before, by: interceptor, deadline)
+                if request.url != before.url { draft.url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
+                if hasLeftOrigin, request.restoreHeaders(secretHeaders, from: before.allHTTPHeaderFields ?? [:]) {
+                    draft.hasLostCredential = true
+                }
+                changed = request
             }
-            let before = changed ?? draft.current
-            var request = try await passed(before, by: interceptor, deadline)
-            if request.url != before.url { draft.url = try Self.checked(request, was: draft.url, after: type(of: interceptor)) }
-            if hasLeftOrigin, request.restoreHeaders(secretHeaders[index], from: before.allHTTPHeaderFields ?? [:]) {
-                draft.hasLostCredential = true
-            }
-            changed = request
         }
         if let changed { try draft.adopt(changed) }
     }
 
     /// Does the same as ``adapt(_:by:hasLeftOrigin:_:)`` at once, if no interceptor waits.
     func add(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws {
-        for case let interceptor? in adding { try add(from: interceptor, to: &draft, hasLeftOrigin, call) }
+        for case .adds(let interceptor) in kinds { try add(from: interceptor, to: &draft, hasLeftOrigin, call) }
     }
 
     private func add(
@@ -118,7 +125,7 @@ struct InterceptorStation: Sendable {
         return if let outcome { try outcome.get() } else { try await adapt(request, by: interceptor) }
     }
 
-    private func add(from interceptor: any CredentialFieldInterceptor, to draft: inout RequestDraft) async throws {
+    private func add(from interceptor: any CredentialInterceptor, to draft: inout RequestDraft) async throws {
         let name = interceptor.fieldName
         guard !draft.fields.scan(for: name) else { return }
         do {
