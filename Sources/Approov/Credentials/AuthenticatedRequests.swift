@@ -34,6 +34,8 @@ import Synchronization
 /// wipes it.
 public final class AuthenticatedRequests: CredentialInterceptor {
     private let source: any CredentialSource
+    /// ``source``, if it often knows the credential without waiting.
+    private let immediateSource: (any ImmediateCredentialSource)?
     private let hosts: [HostPattern]
     /// The name of the header that carries the credential.
     package let fieldName: HTTPField.Name
@@ -60,6 +62,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
         clock: any TimeSource = SystemTimeSource()
     ) throws {
         self.source = source
+        immediateSource = source as? any ImmediateCredentialSource
         self.hosts = try SessionCredential.checked(hosts)
         fieldName = try SessionCredential.name(header)
         self.renewsOn = renewsOn
@@ -91,20 +94,46 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     ///
     /// - Throws: What ``adapt(_:)`` throws.
     package func fieldValue(for url: TransportURL) async throws -> String? {
-        guard isMeant(url) else { return nil }
+        guard try mayCarryCredential(url) else { return nil }
+        return noted(try await source.credential())
+    }
+
+    /// Does the same without waiting, if the source knows the credential.
+    ///
+    /// - Throws: What ``adapt(_:)`` throws.
+    package func fieldValueAtOnce(for url: TransportURL) throws -> ImmediateFieldValue {
+        guard try mayCarryCredential(url) else { return .known(nil) }
+        guard let credential = try immediateSource?.credentialAtOnce() else { return .awaited }
+        return .known(noted(credential))
+    }
+
+    /// Whether a request to the URL gets the credential.
+    ///
+    /// - Throws: ``ApproovError`` with code `credentialRefused` for plain http to a named host.
+    private func mayCarryCredential(_ url: TransportURL) throws -> Bool {
+        guard isMeant(url) else { return false }
         guard url.isSecure else {
             throw ApproovError(
                 .credentialRefused, "\(url.host) would get the credential over plain http, where others can read it: use https")
         }
-        let credential = try await source.credential()
+        return true
+    }
+
+    /// Notes that a request carries a credential, and returns the header's value.
+    private func noted(_ credential: Credential) -> String {
         owners.withLock { $0.note(credential) }
         return credential.headerValue
     }
 
+    /// Whether a response refuses the credential of the first attempt.
+    package func isRefused(_ exchange: RequestExchange) -> Bool {
+        guard case .response(let response) = exchange.outcome, exchange.ownRetries == 0, !exchange.hasLeftOrigin else { return false }
+        return response.statusCode != 407 && renewsOn(response)
+    }
+
     /// Renews the credential if the server refused it, and decides whether to send the request again.
     public func retry(_ exchange: RequestExchange) async -> RetryDecision {
-        guard case .response(let response) = exchange.outcome, exchange.ownRetries == 0, !exchange.hasLeftOrigin,
-            response.statusCode != 407, renewsOn(response), !hasOwn(exchange.request),
+        guard isRefused(exchange), case .response(let response) = exchange.outcome, !hasOwn(exchange.request),
             response.statusCode == 401 || exchange.request.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
             isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }

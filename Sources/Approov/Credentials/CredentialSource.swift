@@ -27,3 +27,12 @@ extension CredentialSource {
     /// Nil.
     public var userChanges: UserChanges? { nil }
 }
+
+/// A source that often knows the credential without waiting.
+package protocol ImmediateCredentialSource: CredentialSource {
+    /// Returns what ``CredentialSource/credential()`` returns.
+    ///
+    /// - Returns: The credential; nil if the caller must wait for ``CredentialSource/credential()``.
+    /// - Throws: What ``CredentialSource/credential()`` throws.
+    func credentialAtOnce() throws -> Credential?
+}

@@ -20,7 +20,7 @@ public struct RequestExchange: Sendable {
     /// The number of times the request has been sent, starting with 1.
     public let attempt: Int
     /// How often this interceptor has had the request sent again.
-    public let ownRetries: Int
+    public internal(set) var ownRetries: Int
     /// Whether a redirect led the attempt away from the origin (scheme, host and port) of the caller's request.
     public let hasLeftOrigin: Bool
 

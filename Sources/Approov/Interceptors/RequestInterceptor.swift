@@ -84,6 +84,24 @@ package protocol CredentialInterceptor: RequestInterceptor {
     /// - Returns: The header's value; nil if the URL's host gets none.
     /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
     func fieldValue(for url: TransportURL) async throws -> String?
+
+    /// Does the same without waiting, if that is possible; called first.
+    ///
+    /// - Parameter url: The URL of the request.
+    /// - Returns: The header's value, or that the session must wait for it.
+    /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
+    func fieldValueAtOnce(for url: TransportURL) throws -> ImmediateFieldValue
+
+    /// Whether an outcome refuses the credential, so that the interceptor must decide about another attempt, which may wait.
+    func isRefused(_ exchange: RequestExchange) -> Bool
+}
+
+/// The value of a header that an interceptor adds, or that it is not known yet.
+package enum ImmediateFieldValue: Sendable {
+    /// The value; nil if the request gets none.
+    case known(String?)
+    /// The session must wait for the value.
+    case awaited
 }
 
 /// An interceptor that never waits: it only adds to requests, and decides at once.
@@ -112,8 +130,8 @@ package struct RequestAdditions: Sendable {
 }
 
 extension [any RequestInterceptor] {
-    /// Whether none of the interceptors waits.
-    var areImmediate: Bool { allSatisfy { $0 is any AddingInterceptor } }
+    /// Whether the interceptors wait for credentials at most, so that a wipe can end each of their waits.
+    var waitForCredentialsAtMost: Bool { allSatisfy { $0 is any AddingInterceptor || $0 is any CredentialInterceptor } }
 }
 
 extension RequestInterceptor {

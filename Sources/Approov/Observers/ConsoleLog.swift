@@ -41,6 +41,9 @@ public struct ConsoleLog: SessionObserver {
     /// Whether the log is on.
     public var wantsTimings: Bool { level != .off }
 
+    /// Whether requests and responses get lines of their own.
+    public var wantsHeads: Bool { level == .debug }
+
     /// Logs a request.
     public func willSend(_ request: RequestSummary) {
         guard level == .debug, logger.logLevel <= .debug else { return }

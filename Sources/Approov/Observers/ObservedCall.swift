@@ -17,6 +17,8 @@ final class ObservedCall: Sendable {
         var status: Int?
         /// What observers and the tracer get; nil without them.
         var request: RequestSummary?
+        /// The request that was sent first; nil without a tracer.
+        var first: RequestSummary?
         var response: ResponseSummary?
         var timings: TransferTimings?
         var isOver = false
@@ -92,9 +94,11 @@ final class ObservedCall: Sendable {
         var summary = RequestSummary(
             request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
             isOblivious: isOblivious)
-        state.withLock { $0.request = summary }
-        if isFirst { span?.describe(summary) }
-        for queue in observation.queues {
+        state.withLock { state in
+            state.request = summary
+            if isFirst, span != nil { state.first = summary }
+        }
+        for queue in observation.queues where queue.wantsHeads {
             summary.shownHeaders = queue.shown.values(of: request.headerFields, hiding: hidden)
             queue.post(.willSend(summary))
         }
@@ -114,7 +118,7 @@ final class ObservedCall: Sendable {
             state.status = response.status
             return (summary, hiddenHeaders(state))
         }
-        for queue in observation.queues {
+        for queue in observation.queues where queue.wantsHeads {
             summary.shownHeaders = queue.shown.values(of: response.headerFields, hiding: hidden)
             queue.post(.didReceive(summary))
         }
@@ -134,7 +138,7 @@ final class ObservedCall: Sendable {
         let duration = observation.time.uptime - start
         observation.metrics?.finished(method: method, target: target, status: status, duration: duration)
         guard let request = state.request, let response = state.response else { return }
-        span?.end(status: response.status, version: response.version, resent: state.sent - 1)
+        span?.end(state.first, status: response.status, version: response.version, resent: state.sent - 1)
         guard !observation.queues.isEmpty else { return }
         let metrics = CallMetrics(
             call: number, request: request, response: response, attempts: state.attempt, receivedBytes: received, duration: duration,
@@ -147,7 +151,7 @@ final class ObservedCall: Sendable {
         guard let state = end() else { return }
         let code = Self.code(of: error)
         observation.metrics?.failed(method: method, target: state.target, code: code, duration: observation.time.uptime - start)
-        span?.end(failure: code, status: state.status, resent: max(0, state.sent - 1))
+        span?.end(state.first, failure: code, status: state.status, resent: max(0, state.sent - 1))
         report(error, state, willRetry: false)
     }
 

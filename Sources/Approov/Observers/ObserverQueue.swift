@@ -4,24 +4,31 @@ import Synchronization
 
 /// Calls one observer, one event after the other, on a thread that no request needs.
 final class ObserverQueue: Sendable {
-    /// The seconds between the deliveries of a busy session, which brings some hundred events in that time.
-    private static let pause = 0.001
+    /// The longest time between two deliveries of a busy session.
+    private static let pause = DispatchTimeInterval.milliseconds(10)
 
     let shown: ShownHeaders
+    let wantsHeads: Bool
     private let observer: any SessionObserver
     // A dispatch queue, because an observer may block, and the threads of tasks must not.
     private let queue = DispatchQueue(label: "approov.observer")
     private let state = Mutex(ObserverQueueState())
+    /// Ends a pause early.
+    private let hurry = DispatchSemaphore(value: 0)
 
     init(_ observer: any SessionObserver, reserved: Set<String>) {
         self.observer = observer
+        wantsHeads = observer.wantsHeads
         shown = ShownHeaders(observer.shownHeaders, reserved: reserved)
     }
 
     /// Adds an event; returns at once.
     func post(_ event: SessionEvent) {
-        guard state.withLock({ $0.add(event) }) else { return }
-        queue.async { self.deliver() }
+        switch state.withLock({ $0.add(event) }) {
+        case .none: break
+        case .deliver: queue.async { self.deliver() }
+        case .hurry: hurry.signal()
+        }
     }
 
     /// Delivers all that waits, and then once each pause, until nothing waits at its end.
@@ -38,8 +45,7 @@ final class ObserverQueue: Sendable {
                 }
             }
             if batch.dropped > 0 { observer.didDrop(batch.dropped) }
-            state.withLock { $0.delivered() }
-            Thread.sleep(forTimeInterval: Self.pause)
+            if state.withLock({ $0.delivered() }) { _ = hurry.wait(timeout: .now() + Self.pause) }
         }
     }
 }

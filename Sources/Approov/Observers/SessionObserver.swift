@@ -14,7 +14,8 @@
 /// ```
 ///
 /// Each observer is called on its own queue, one event after the other, so it may block without delaying a request. Up to 1,024 events
-/// wait for it; if more come, the session drops them and reports their number with `didDrop(_:)`. The events of one call come in
+/// wait for it; if more come, the session drops them and reports their number with `didDrop(_:)`. A busy session delivers events together,
+/// each at most 10 ms late. The events of one call come in
 /// order. Requests that the wrapped session performs have none.
 public protocol SessionObserver: Sendable {
     /// The names of header fields whose values the summaries show; none by default.
@@ -28,6 +29,10 @@ public protocol SessionObserver: Sendable {
     ///
     /// Read once, when the session is made.
     var wantsTimings: Bool { get }
+    /// Whether the observer wants `willSend(_:)` and `didReceive(_:)`; true by default.
+    ///
+    /// One that does not costs a call less. Read once, when the session is made.
+    var wantsHeads: Bool { get }
     /// The session hands a request to its transport; called again for each redirect and each attempt.
     func willSend(_ request: RequestSummary)
     /// The head of a response has arrived.
@@ -45,6 +50,8 @@ extension SessionObserver {
     public var shownHeaders: Set<String> { [] }
     /// True.
     public var wantsTimings: Bool { true }
+    /// True.
+    public var wantsHeads: Bool { true }
     /// Does nothing.
     public func willSend(_ request: RequestSummary) {}
     /// Does nothing.

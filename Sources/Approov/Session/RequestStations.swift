@@ -88,7 +88,8 @@ final class RequestStations: Sendable {
         _ transport: TransportStation, _ interceptors: InterceptorStation, _ substitution: SubstitutionStation, _ policy: PolicyStation,
         _ signing: SigningStation
     ) -> Bool {
-        transport.transport is any CancellableTransport && interceptors.isImmediate && substitution.isOff && policy.isOff && signing.isOff
+        transport.transport is any CancellableTransport && interceptors.waitsForCredentialsAtMost && substitution.isOff && policy.isOff
+            && signing.isOff
     }
 
     /// Takes one step of a request through the stations, up to its response.
@@ -122,10 +123,15 @@ final class RequestStations: Sendable {
 
         // 3 interceptors
         if !interceptors.isEmpty {
-            if interceptors.isImmediate {
-                try interceptors.add(to: &prepared, hasLeftOrigin: step.hasLeftOrigin, observation.call)
-            } else {
+            if !interceptors.waitsForCredentialsAtMost {
                 try await interceptors.adapt(&prepared, by: deadline, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+            } else if let start = try interceptors.addAtOnce(to: &prepared, hasLeftOrigin: step.hasLeftOrigin, observation.call) {
+                prepared = try await observation.waiting { [interceptors, prepared] in
+                    var draft = prepared
+                    try await interceptors.adapt(
+                        &draft, by: deadline, from: start, hasLeftOrigin: step.hasLeftOrigin, observation.call)
+                    return draft
+                }
             }
         }
         try defaults.finish(&prepared)

@@ -14,7 +14,7 @@ internal import Synchronization
 /// ```
 ///
 /// Make one object for each client, authorization and account, and keep it.
-public final class OAuth2Credentials: CredentialSource {
+public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Asks the authorization server.
     public let endpoints: OAuth2Endpoints
     /// Whether requests act for a user or for the app.
@@ -22,6 +22,8 @@ public final class OAuth2Credentials: CredentialSource {
     /// The name of the token in the store.
     public let key: TokenKey
     private let store: any TokenStore
+    /// ``store``, if it is read without waiting.
+    private let immediateStore: (any ImmediateTokenStore)?
     private let strategy: any RefreshStrategy
     private let clientGrant: any TokenGrant
     private let renewalLead: TimeInterval
@@ -56,6 +58,7 @@ public final class OAuth2Credentials: CredentialSource {
         self.endpoints = endpoints
         self.authorization = authorization
         self.store = store
+        immediateStore = store as? any ImmediateTokenStore
         strategy = refresh
         self.clientGrant = clientGrant
         self.renewalLead = renewalLead / .seconds(1)
@@ -120,14 +123,14 @@ public final class OAuth2Credentials: CredentialSource {
     public func token() async throws -> BearerToken {
         let before = state.withLock { $0.changes }
         let stored = try await store.token(for: key)
-        if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
+        if let stored { await changeOfUser(to: stored, readAfter: before)?.value }
         if let stored, !isDue(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         return try await renewed(stored, refused: nil)
     }
 
     private func isDue(_ token: BearerToken) -> Bool {
-        token.isDue(at: endpoints.clock.date, lead: isRenewable(token) ? renewalLead : 0)
+        token.isDue(at: endpoints.clock.date, lead: renewalLead > 0 && isRenewable(token) ? renewalLead : 0)
     }
 
     /// Whether the server gives a new token without a log-in.
@@ -137,9 +140,15 @@ public final class OAuth2Credentials: CredentialSource {
 
     private func hasRefresh(_ token: BearerToken) -> Bool { token.refreshToken != nil || !(strategy is RefreshTokenStrategy) }
 
-    /// Wipes the sessions if another process has logged the token's user in, or waits until another request has done so.
-    private func noteUser(of token: BearerToken, readAfter before: Int) async {
-        let change = state.withLock { state in
+    /// Wipes the sessions if another process has logged the token's user in.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - before: The number of changes of the user before the token was read.
+    /// - Returns: The change, for which the request must wait; nil if there is none.
+    private func changeOfUser(to token: BearerToken, readAfter before: Int) -> Task<Void, Never>? {
+        guard authorization.level == .user else { return nil }
+        return state.withLock { state in
             state.change(to: token, readAfter: before) { number in
                 // Not a child task: the change belongs to all requests that wait for it.
                 Task { [self] in
@@ -147,7 +156,6 @@ public final class OAuth2Credentials: CredentialSource {
                 }
             }
         }
-        await change?.value
     }
 
     /// Returns the credential for a request.
@@ -159,6 +167,16 @@ public final class OAuth2Credentials: CredentialSource {
         return try await token().credential
     }
 
+    /// Returns the credential for a request if the token is in memory and valid; nil if the caller must wait for ``credential()``.
+    package func credentialAtOnce() -> Credential? {
+        guard authorization.type == .bearer, let immediateStore else { return nil }
+        let before = state.withLock { $0.changes }
+        guard let stored = immediateStore.tokenAtOnce(for: key), !isDue(stored), changeOfUser(to: stored, readAfter: before) == nil else {
+            return nil
+        }
+        return stored.credential
+    }
+
     /// Renews the token that a server refused.
     ///
     /// - Parameter refused: The credential that the server refused.
@@ -167,9 +185,9 @@ public final class OAuth2Credentials: CredentialSource {
     public func renew(after refused: Credential) async throws -> Credential? {
         guard authorization.type == .bearer, let stored = try await store.token(for: key) else { return nil }
         guard refused.owner == nil || stored.loginID == refused.owner else { return nil }
-        guard stored.header == refused.headerValue else { return try stored.credential }
+        guard stored.header == refused.headerValue else { return stored.credential }
         let token = try await renewed(stored, refused: stored.accessToken)
-        return token.accessToken == stored.accessToken ? nil : try token.credential
+        return token.accessToken == stored.accessToken ? nil : token.credential
     }
 
     // MARK: Renewal
@@ -284,11 +302,4 @@ public final class OAuth2Credentials: CredentialSource {
     private static let notLoggedIn = OAuth2Error(.loginRequired, "no user is logged in; log in first")
     private static let userChanged = OAuth2Error(
         .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
-}
-
-extension BearerToken {
-    /// What a request carries, with the log-in that it belongs to.
-    fileprivate var credential: Credential {
-        get throws { try Credential.bearer(accessToken, owner: loginID) }
-    }
 }

@@ -89,6 +89,16 @@ public final class OAuth2Interceptor: CredentialInterceptor {
         do { return try await requests.fieldValue(for: url) } catch { throw Self.sessionError(for: error) }
     }
 
+    /// Does the same without waiting, if the token is in memory and valid.
+    ///
+    /// - Throws: What ``adapt(_:)`` throws.
+    package func fieldValueAtOnce(for url: TransportURL) throws -> ImmediateFieldValue {
+        do { return try requests.fieldValueAtOnce(for: url) } catch { throw Self.sessionError(for: error) }
+    }
+
+    /// Whether a response refuses the token.
+    package func isRefused(_ exchange: RequestExchange) -> Bool { requests.isRefused(exchange) }
+
     /// The error of a session for one of ``credentials``.
     private static func sessionError(for error: any Error) -> any Error {
         switch (error as? OAuth2Error)?.code {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Keeps tokens in memory: for tests, and for tokens that need not survive the process.
-public final class MemoryTokenStore: TokenStore {
+public final class MemoryTokenStore: ImmediateTokenStore {
     private let tokens = Mutex<[TokenKey: BearerToken]>([:])
     private let turns = Turns<TokenKey>()
 
@@ -13,7 +13,9 @@ public final class MemoryTokenStore: TokenStore {
     /// - Parameter key: What the token belongs to.
     /// - Returns: The token; nil if there is none.
     /// - Throws: Nothing.
-    public func token(for key: TokenKey) async throws -> BearerToken? { tokens.withLock { $0[key] } }
+    public func token(for key: TokenKey) async throws -> BearerToken? { tokenAtOnce(for: key) }
+
+    func tokenAtOnce(for key: TokenKey) -> BearerToken? { tokens.withLock { $0[key] } }
 
     /// Puts a token in the place of the key's earlier one.
     ///

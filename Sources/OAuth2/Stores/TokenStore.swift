@@ -46,3 +46,9 @@ public protocol TokenStore: Sendable {
     /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end; `CancellationError`.
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value
 }
+
+/// A store that is read without waiting.
+protocol ImmediateTokenStore: TokenStore {
+    /// Returns the token of a key; nil if there is none.
+    func tokenAtOnce(for key: TokenKey) -> BearerToken?
+}

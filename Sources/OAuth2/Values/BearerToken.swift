@@ -1,3 +1,4 @@
+internal import Approov
 internal import ApproovBase
 public import Foundation
 
@@ -26,6 +27,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     ///
     /// Refreshing keeps it, so that one user's request never takes another user's token.
     let loginID: String
+    /// What a request carries, with the log-in that it belongs to; made once for all requests.
+    let credential: Credential
 
     /// Describes a token of another source, such as an earlier version of the app.
     ///
@@ -68,6 +71,7 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
         self.expiresAt = Date(timeIntervalSince1970: expiresAt.timeIntervalSince1970)
         self.scope = scope
         self.loginID = loginID
+        credential = try .bearer(accessToken, owner: loginID)
     }
 
     /// Whether the token should be renewed before the next request.
@@ -89,7 +93,7 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     }
 
     /// The value of the `Authorization` header (RFC 6750, section 2.1).
-    var header: String { "Bearer " + accessToken }
+    var header: String { credential.headerValue }
 
     /// This token as the successor of another one: same log-in, and the earlier refresh token and scope where the server sent none.
     func succeeding(_ earlier: BearerToken) throws -> BearerToken {

@@ -87,6 +87,47 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
+    /// A source that waits before it gives a credential, or before it renews one.
+    private struct WaitingSource: CredentialSource {
+        let entered = Gate()
+        let gate = Gate()
+        let waitsToRenew: Bool
+
+        func credential() async throws -> Credential {
+            if !waitsToRenew { try await wait() }
+            return try .bearer("t0")
+        }
+
+        func renew(after refused: Credential) async throws -> Credential? {
+            try await wait()
+            return try .bearer("t1")
+        }
+
+        private func wait() async throws {
+            entered.open()
+            try await gate.wait()
+        }
+    }
+
+    @Test("A wipe ends a request that waits for its credential, or for the renewal of a refused one", arguments: [false, true])
+    func waitingForCredential(toRenew: Bool) async throws {
+        let world = try World()
+        world.api.value = { request in TransportResponse(status: 401, url: request.url) }
+        let source = WaitingSource(waitsToRenew: toRenew)
+        let session = try world.configured {
+            $0.tracksRequests = true
+            $0.interceptors = [try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)]
+        }
+        #expect(session.performer.stations.cancelsWaits)
+        let task = Task { try await session.data(for: URLRequest("https://api.test/")).0 }
+        try await source.entered.wait()
+        await session.wipe()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        source.gate.open()
+        #expect(await eventually { session.flights?.count == 0 })
+        #expect(world.apiRequests.count == (toRenew ? 1 : 0))
+    }
+
     @Test("A wipe ends a request over a relay while the body of its response is on the way")
     func overRelay() async throws {
         var host = HostSettings.pinned

@@ -11,8 +11,7 @@ import Testing
                 call: number, attempt: 1, request: nil, code: nil, message: "", willRetry: false, duration: .zero, timings: nil))
     }
 
-    /// Returns whether the event starts a delivery.
-    private mutating func add(_ number: UInt64) -> Bool { state.add(event(number)) }
+    private mutating func add(_ number: UInt64) -> ObserverQueueState.Action { state.add(event(number)) }
 
     private mutating func numbers() -> [UInt64]? {
         state.next()?.events.map { if case .didFail(let failure) = $0 { failure.call } else { 0 } }
@@ -21,15 +20,15 @@ import Testing
     @Test("Only the first event starts a delivery, which goes on until nothing waits")
     mutating func delivery() {
         let starts = [add(1), add(2)]
-        #expect(starts == [true, false])
+        #expect(starts == [.deliver, .none])
         let first = numbers()
         #expect(first == [1, 2])
-        let isAnother = add(3)
-        #expect(!isAnother)
+        let another = add(3)
+        #expect(another == .none)
         let rest = [numbers(), numbers()]
         #expect(rest == [[3], nil])
-        let isNext = add(4)
-        #expect(isNext)
+        let next = add(4)
+        #expect(next == .deliver)
     }
 
     @Test("At most 1,024 events wait, with those that are being delivered, and the number of dropped ones follows them")
@@ -49,7 +48,7 @@ import Testing
     mutating func delivered() {
         for number in 0..<1_024 { _ = add(UInt64(number)) }
         _ = state.next()
-        state.delivered()
+        _ = state.delivered()
         for number in 0..<1_024 { _ = add(UInt64(number)) }
         let batch = state.next()
         #expect(batch?.events.count == ObserverQueueState.limit && batch?.dropped == 0)
@@ -61,5 +60,22 @@ import Testing
         _ = add(1)
         let batch = state.next()
         #expect(batch?.events.count == ObserverQueueState.limit && batch?.dropped == 2)
+    }
+
+    @Test("A pause ends once when 256 events wait, and there is none while they do")
+    mutating func pause() {
+        _ = add(0)
+        _ = state.next()
+        let early = (0..<300).map { add(UInt64($0)) }
+        #expect(!early.contains(.hurry))
+        let isPause = state.delivered()
+        #expect(!isPause)
+        _ = state.next()
+        let isNextPause = state.delivered()
+        #expect(isNextPause)
+        let actions = (0..<600).map { add(UInt64($0)) }
+        #expect(actions.indices.filter { actions[$0] == .hurry } == [ObserverQueueState.enough - 1])
+        let batch = state.next()
+        #expect(batch?.events.count == 600)
     }
 }

@@ -6,6 +6,7 @@ import ApproovTesting
 struct RecordingObserver: SessionObserver {
     var shownHeaders: Set<String> = []
     var wantsTimings = true
+    var wantsHeads = true
     let requests = Shared<[RequestSummary]>([])
     let responses = Shared<[ResponseSummary]>([])
     let finished = Shared<[CallMetrics]>([])

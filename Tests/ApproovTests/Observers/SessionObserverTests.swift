@@ -43,6 +43,23 @@ import Testing
         #expect(metrics.timings == nil)
     }
 
+    @Test("An observer that does not want the heads gets the ends alone, with the same content")
+    func endsAlone() async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/a" else { throw TransportError(.connectionFailed, "no way") }
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let (all, ends) = (RecordingObserver(), RecordingObserver(wantsHeads: false))
+        let session = try world.configured { $0.observers = [all, ends] }
+        _ = try await session.data(for: URLRequest("https://api.test/a"))
+        _ = try? await session.data(for: URLRequest("https://api.test/b"))
+        #expect(await all.calls(2))
+        #expect(await ends.calls(2))
+        #expect(ends.events.value == ["finish", "fail"])
+        #expect(ends.finished.value == all.finished.value && ends.failures.value.first?.request == all.requests.value.last)
+    }
+
     @Test("Redirects, retries and a renewal of the token are requests of the same call, and the next call has the next number")
     func numbers() async throws {
         let world = try World()

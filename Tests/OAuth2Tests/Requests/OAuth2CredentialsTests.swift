@@ -55,6 +55,31 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key)?.refreshToken == "r1")
     }
 
+    @Test(
+        "Without waiting, a valid token in memory is used, but none that must be renewed or is of another user, and none of another store")
+    func atOnce() async throws {
+        let clock = ManualClock(date: Date(timeIntervalSince1970: 1_750_000_000))
+        let endpoints = try Samples.endpoints(clock: clock, over: InProcessTransport { .json("{}", 500, to: $0) })
+        let store = MemoryTokenStore()
+        let credentials = try OAuth2Credentials(endpoints: endpoints, store: store)
+        #expect(credentials.credentialAtOnce() == nil)
+        try await credentials.logIn(Samples.token("a0", at: clock.date))
+        #expect(credentials.credentialAtOnce()?.headerValue == "Bearer a0")
+        // Other credentials that share the store log another user in: the request must wait for the wipe.
+        let others = try OAuth2Credentials(endpoints: endpoints, store: store)
+        try await others.logIn(Samples.token("b0", at: clock.date))
+        #expect(credentials.credentialAtOnce() == nil)
+        #expect(try await credentials.credential().headerValue == "Bearer b0")
+        #expect(credentials.credentialAtOnce()?.headerValue == "Bearer b0")
+        clock.advance(by: .seconds(3_540))
+        #expect(credentials.credentialAtOnce() == nil)
+
+        let setting = try Setting()
+        try await setting.logIn(expired: false)
+        #expect(setting.credentials.credentialAtOnce() == nil)
+        #expect(try await setting.credentials.credential().headerValue == "Bearer a0")
+    }
+
     @Test("A renewal without a refresh token keeps the earlier one")
     func rotation() async throws {
         let setting = try Setting()

@@ -8,8 +8,8 @@ struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
     /// The gate, for interceptors that wait for what is under way; nil for a session without one.
     let gate: RequestGate?
-    /// Whether no interceptor waits, so that ``add(to:hasLeftOrigin:_:)`` does it all.
-    let isImmediate: Bool
+    /// Whether the interceptors wait for credentials at most; ``addAtOnce(to:hasLeftOrigin:_:)`` then comes before ``adapt(_:by:from:hasLeftOrigin:_:)``.
+    let waitsForCredentialsAtMost: Bool
     /// What each interceptor does, in their order.
     private let kinds: [Kind]
 
@@ -32,7 +32,7 @@ struct InterceptorStation: Sendable {
     init(interceptors: [any RequestInterceptor], gate: RequestGate?) {
         self.interceptors = interceptors
         self.gate = gate
-        isImmediate = interceptors.areImmediate
+        waitsForCredentialsAtMost = interceptors.waitForCredentialsAtMost
         kinds = interceptors.map(Kind.init)
     }
 
@@ -47,16 +47,17 @@ struct InterceptorStation: Sendable {
     /// - Parameters:
     ///   - draft: The request; on return, with the changes of the interceptors.
     ///   - deadline: The end of the time for the request, also for what an interceptor awaits at the gate.
+    ///   - start: The index of the first interceptor to call.
     ///   - hasLeftOrigin: Whether a redirect has left the first origin.
     ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
     func adapt(
-        _ draft: inout RequestDraft, by deadline: RequestDeadline, hasLeftOrigin: Bool, _ call: ObservedCall? = nil
+        _ draft: inout RequestDraft, by deadline: RequestDeadline, from start: Int = 0, hasLeftOrigin: Bool, _ call: ObservedCall? = nil
     ) async throws {
         /// What the last interceptors made of the request, which the draft does not have yet.
         var changed: URLRequest?
-        for kind in kinds {
+        for kind in kinds[start...] {
             switch kind {
             case .adds(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
@@ -79,9 +80,19 @@ struct InterceptorStation: Sendable {
         if let changed { try draft.adopt(changed) }
     }
 
-    /// Does the same as ``adapt(_:by:hasLeftOrigin:_:)`` at once, if no interceptor waits.
-    func add(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws {
-        for case .adds(let interceptor) in kinds { try add(from: interceptor, to: &draft, hasLeftOrigin, call) }
+    /// Does the same as ``adapt(_:by:from:hasLeftOrigin:_:)`` without waiting, up to the first interceptor that must wait.
+    ///
+    /// - Returns: The index of that interceptor; nil if all have been called.
+    func addAtOnce(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws -> Int? {
+        for (index, kind) in kinds.enumerated() {
+            switch kind {
+            case .adds(let interceptor): try add(from: interceptor, to: &draft, hasLeftOrigin, call)
+            case .addsCredential where hasLeftOrigin: draft.hasLostCredential = true
+            case .addsCredential(let interceptor): guard try addAtOnce(from: interceptor, to: &draft) else { return index }
+            case .adapts: return index
+            }
+        }
+        return nil
     }
 
     private func add(
@@ -123,6 +134,21 @@ struct InterceptorStation: Sendable {
             outcome = nil
         }
         return if let outcome { try outcome.get() } else { try await adapt(request, by: interceptor) }
+    }
+
+    /// Adds a credential if that needs no waiting.
+    ///
+    /// - Returns: Whether the interceptor is done.
+    private func addAtOnce(from interceptor: any CredentialInterceptor, to draft: inout RequestDraft) throws -> Bool {
+        let name = interceptor.fieldName
+        guard !draft.fields.scan(for: name) else { return true }
+        do {
+            guard case .known(let value) = try interceptor.fieldValueAtOnce(for: draft.url) else { return false }
+            if let value { draft.fields.append(HTTPField(name: name, value: value)) }
+            return true
+        } catch {
+            throw Self.error(of: interceptor, error)
+        }
     }
 
     private func add(from interceptor: any CredentialInterceptor, to draft: inout RequestDraft) async throws {

@@ -17,6 +17,7 @@ final class ResponseStation: Sendable {
     /// The storage of the wrapped session's cookies; nil if it uses none.
     let cookies: SessionCookies?
     let interceptors: [any RequestInterceptor]
+    private let retriers: [Retrier]
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.
@@ -31,6 +32,7 @@ final class ResponseStation: Sendable {
     ) {
         self.cookies = cookies
         self.interceptors = interceptors
+        retriers = interceptors.map(Retrier.init)
         self.names = names
         self.substitutedHeaders = substitutedHeaders
         self.maximumRedirects = maximumRedirects
@@ -115,11 +117,12 @@ final class ResponseStation: Sendable {
             seen = .failure(error)
         }
         let answered = try? outcome.get()
-        for (index, interceptor) in interceptors.enumerated() {
-            let exchange = RequestExchange(
-                request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
-                attempt: attempt, ownRetries: retries.count { $0 == index }, hasLeftOrigin: hasLeftOrigin)
-            switch await interceptor.retry(exchange) {
+        var exchange = RequestExchange(
+            request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
+            attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
+        for (index, retrier) in retriers.enumerated() {
+            if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
+            switch try await retrier.decision(about: exchange, observation) {
             case .doNotRetry: continue
             case .retry:
                 retries.append(index)
@@ -131,5 +134,24 @@ final class ResponseStation: Sendable {
             }
         }
         return false
+    }
+}
+
+/// An interceptor that decides whether a request is sent again.
+private enum Retrier: Sendable {
+    case decides(any RequestInterceptor)
+    case renews(any CredentialInterceptor)
+
+    init(_ interceptor: any RequestInterceptor) {
+        self = (interceptor as? any CredentialInterceptor).map { .renews($0) } ?? .decides(interceptor)
+    }
+
+    /// Asks the interceptor; a wipe ends its wait for a renewal.
+    func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
+        switch self {
+        case .decides(let interceptor): await interceptor.retry(exchange)
+        case .renews(let interceptor) where !interceptor.isRefused(exchange): .doNotRetry
+        case .renews(let interceptor): try await observation.waiting { await interceptor.retry(exchange) }
+        }
     }
 }

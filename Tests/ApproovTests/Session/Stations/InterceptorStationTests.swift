@@ -73,7 +73,7 @@ import Testing
             settings.interceptors.append(second)
             if passing > 1 { settings.policy = Unchanging() }
         }
-        #expect(session.performer.stations.interceptors.isImmediate == (passing == 0))
+        #expect(session.performer.stations.interceptors.waitsForCredentialsAtMost == (passing == 0))
         _ = try await session.data(for: URLRequest("https://api.test/", ["X-Own": "of the request"]))
         let sent = try #require(world.apiRequests.last)
         for (name, value) in ["X-One": "1", "X-Own": "of the request", "X-Two": "2"] {
