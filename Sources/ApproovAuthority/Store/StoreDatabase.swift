@@ -1,16 +1,6 @@
 internal import Foundation
 internal import GRDB
 
-/// The purpose for which a store is opened.
-public enum StoreAccess: Sendable {
-    /// Reading: no file is created or changed, and a store of an older release is read in an upgraded copy in memory.
-    case reading
-    /// Changing an existing store; one of an older release is upgraded.
-    case changing
-    /// Changing a store, which is created if it does not exist.
-    case making
-}
-
 /// The database of a store.
 ///
 /// Only one process at a time creates or upgrades it, and a database whose version differs from this release's is never written.
@@ -145,22 +135,5 @@ struct StoreDatabase: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.label = "approov-authority"
         return configuration
-    }
-}
-
-extension AuthorityError {
-    /// Converts a database error into a message with a remedy.
-    init(_ error: DatabaseError, in directory: URL? = nil) {
-        let store = directory.map { "the store in \($0.path)" } ?? "the store"
-        let message =
-            switch error.resultCode {
-            case .SQLITE_FULL: "\(store) cannot be written because the disk is full; free some space"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has used \(store) for more than five seconds; stop that process"
-            case .SQLITE_NOTADB: "\(store) is not a database; restore it from a backup"
-            case .SQLITE_CORRUPT: "\(store) is damaged; restore it from a backup"
-            case .SQLITE_READONLY, .SQLITE_PERM: "\(store) cannot be written; run as its owner, on a writable disk"
-            default: "\(store) cannot be read or written; check the disk's space and permissions"
-            }
-        self.init(.storeUnusable, message, cause: error)
     }
 }
