@@ -54,7 +54,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty; with code
     ///   `demoKeysExposed` when the verifier has the demo account's secret and its audience is not a loopback name.
     public init(
-        verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
+        verifier: TokenVerifier, header: String = TokenCheckHeaders.standardTokenName, prefix: String = "", bindingHeaders: [String] = [],
         pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         guard Self.isAllowed(verifier) else {
@@ -79,8 +79,8 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
     ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty.
     public init(
-        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
-        bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = []
+        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = TokenCheckHeaders.standardTokenName,
+        prefix: String = "", bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         let pay = pay ?? (bindingHeaders.isEmpty ? .ignored : .required)
         switch pay {

@@ -5,6 +5,11 @@ internal import GRDB
 ///
 /// Only one process at a time creates or upgrades it, and a database whose version differs from this release's is never written.
 struct StoreDatabase: Sendable {
+    /// How long a call waits for another process that writes, in seconds; the message for `SQLITE_BUSY` names it.
+    private static let busyTimeout: TimeInterval = 5
+    /// The most threads that read the store at once.
+    private static let readers = 2
+
     let connections: any DatabaseWriter
     /// Whether this call created the database.
     let isNew: Bool
@@ -99,7 +104,7 @@ struct StoreDatabase: Sendable {
         }
         try probe.close()
         var configuration = configuration
-        configuration.maximumReaderCount = 2
+        configuration.maximumReaderCount = Self.readers
         configuration.prepareDatabase { database in
             // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version.
             try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -132,7 +137,7 @@ struct StoreDatabase: Sendable {
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Self.busyTimeout)
         configuration.label = "approov-authority"
         return configuration
     }

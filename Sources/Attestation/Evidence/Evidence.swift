@@ -11,6 +11,12 @@ public struct Evidence: Sendable, Hashable {
     public static let mediaType = "application/jose"
     /// The most bytes of signed evidence.
     public static let maximumBytes = 16 * 1024
+    /// The most flags of the environment.
+    private static let maximumFlags = 32
+    /// The most bytes of a flag.
+    private static let maximumFlagBytes = 64
+    /// The most measurements.
+    private static let maximumMeasurements = 32
 
     /// The authority's challenge.
     public var challenge: String
@@ -106,7 +112,7 @@ public struct Evidence: Sendable, Hashable {
         appVersion = try within("app") { () throws(AttestationError) in try app.string("version") }
         measurements = try Evidence.measurements(try json.member("measurements"))
         environment = try json.strings("environment")
-        guard environment.count <= 32, environment.allSatisfy({ $0.utf8.count <= 64 }) else {
+        guard environment.count <= Self.maximumFlags, environment.allSatisfy({ $0.utf8.count <= Self.maximumFlagBytes }) else {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
@@ -122,7 +128,9 @@ public struct Evidence: Sendable, Hashable {
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
         try within("measurements") { () throws(AttestationError) in
             let entries = try json.object()
-            guard entries.count <= 32 else { throw AttestationError(.malformedMember, "must have at most 32 members") }
+            guard entries.count <= Self.maximumMeasurements else {
+                throw AttestationError(.malformedMember, "must have at most 32 members")
+            }
             var measurements: [String: String] = [:]
             for (name, value) in entries {
                 guard case .string(let text) = value, Base64.decode(text)?.count == 32 else {

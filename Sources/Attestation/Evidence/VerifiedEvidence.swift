@@ -5,6 +5,9 @@ public import Crypto
 ///
 /// Only verification makes values of this type.
 public struct VerifiedEvidence: Sendable {
+    /// The most bytes of the JWS's header.
+    private static let maximumHeaderBytes = 1_024
+
     /// The evidence that was signed.
     public let evidence: Evidence
     /// The key that signed it, with its thumbprint.
@@ -58,7 +61,7 @@ public struct VerifiedEvidence: Sendable {
     }
 
     private static func key(inHeader bytes: [UInt8]) throws(AttestationError) -> PublicJWK {
-        let header = try JSONValue(reading: bytes, limit: 1_024)
+        let header = try JSONValue(reading: bytes, limit: maximumHeaderBytes)
         try header.requireOnly(["alg", "jwk", "typ"])
         guard try header.string("alg") == "ES256", try header.string("typ") == Evidence.type else {
             throw AttestationError(.malformedMember, "alg or typ has another value")
