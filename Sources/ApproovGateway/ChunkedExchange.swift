@@ -9,6 +9,9 @@ internal import OHTTP
 
 /// One request encapsulated in chunks (draft-ietf-ohai-chunked-ohttp), and its response; both are forwarded as they arrive.
 struct ChunkedExchange: Sendable {
+    /// The announced length up to which a response is not sent in parts, in bytes: less than a chunk.
+    private static let shortBytes = 8 << 10
+
     let forwarder: OriginForwarder
     let slot: ConcurrencyLimit.SharedPermit
     let body: BorrowedRequestBody
@@ -95,9 +98,9 @@ struct ChunkedExchange: Sendable {
         return Response(status: .ok, headers: Self.headers, body: content)
     }
 
-    /// Whether the announced length is at most 8 KiB, less than a chunk: sending a part of it early would help no client.
+    /// Whether the announced length is so short that sending a part of it early would help no client.
     private static func isShort(_ response: TransportResponse) -> Bool {
-        response.headerFields[.contentLength].flatMap { Int($0) }.map { $0 <= 8 << 10 } ?? false
+        response.headerFields[.contentLength].flatMap { Int($0) }.map { $0 <= shortBytes } ?? false
     }
 
     private func refusal(_ error: any Error, _ reader: ChunkedRequestReader) async -> Response {

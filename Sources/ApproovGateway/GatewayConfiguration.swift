@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// The listening address of a gateway, its limits, and the origins that it forwards to.
 public struct GatewayConfiguration: Sendable {
     /// The address or name to listen on.
@@ -73,11 +75,11 @@ public struct GatewayConfiguration: Sendable {
         /// The maximum size of a request encapsulated in chunks, and of its response, in bytes; neither is held in memory.
         public var chunkedMessageBytes = 16 << 30
         /// The maximum size of an HTTP request head, in bytes.
-        public var headerBytes = 16 * 1024
+        public var headerBytes = ListenerLimits.standardHeaderBytes
         /// The maximum size of the header section of an encapsulated request or an origin's response, in bytes.
         public var fieldSectionBytes = 64 * 1024
         /// The maximum number of connections; one more replaces a connection of the client that has the most.
-        public var connections = 4_096
+        public var connections = ListenerLimits.standardConnections
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
         /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
@@ -98,7 +100,7 @@ public struct GatewayConfiguration: Sendable {
         /// How long open requests may continue after the gateway is asked to stop.
         ///
         /// With the default, the whole shutdown takes at most ten seconds.
-        public var drain: Duration = .seconds(8)
+        public var drain: Duration = ListenerLimits.standardDrain
 
         /// The defaults.
         public init() {}

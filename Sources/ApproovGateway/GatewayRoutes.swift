@@ -8,6 +8,9 @@ internal import OHTTP
 
 /// The gateway's HTTP routes.
 struct GatewayRoutes: Sendable {
+    /// How long clients may keep the published keys: an hour, much less than the time for which replaced keys are still accepted.
+    private static let keysCacheControl = "public, max-age=3600"
+
     let keys: ReloadingKeyring
     let forwarder: OriginForwarder
     /// The requests under way.
@@ -18,9 +21,8 @@ struct GatewayRoutes: Sendable {
         router.add(middleware: PlainErrors(methods: ["/gateway": "POST", "/ohttp-keys": "GET", "/health": "GET"]))
         router.post("/gateway", use: open)
         router.get("/ohttp-keys") { _, _ in
-            // Cached for an hour, which is much less than the time for which replaced keys are still accepted.
             Response(
-                status: .ok, headers: [.contentType: OHTTPMediaType.keys, .cacheControl: "public, max-age=3600"],
+                status: .ok, headers: [.contentType: OHTTPMediaType.keys, .cacheControl: Self.keysCacheControl],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: keys.current.published)))
         }
         router.get("/health") { _, _ in Response.healthy }

@@ -22,12 +22,12 @@ struct InnerProblem: Error, Sendable, Equatable {
         status: 403, title: "The gateway does not forward to this target", detail: "The gateway's operator allows origins with --allow.")
     static let busy = InnerProblem(status: 503, title: "The gateway cannot serve more requests now", detail: "Try again in a minute.")
     static let chunkTooLarge = InnerProblem(
-        status: 413, title: "A chunk of the request is too large", type: "urn:approov:problem:chunk-too-large",
+        status: 413, title: "A chunk of the request is too large", type: OHTTPProblemType.chunkTooLarge,
         detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
             + "Or send the message whole, with the media type \(OHTTPMediaType.request).")
     static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
     static let responseTooLarge = InnerProblem(
-        status: 502, title: "The response is too large to be encapsulated whole", type: "urn:approov:problem:response-too-large",
+        status: 502, title: "The response is too large to be encapsulated whole", type: OHTTPProblemType.responseTooLarge,
         detail: "Send the request as message/ohttp-chunked-req; the gateway then encapsulates the response in chunks.")
     static let badGateway = InnerProblem(status: 502, title: "The target gave no usable response")
     static let gatewayTimeout = InnerProblem(status: 504, title: "The target took too long")

@@ -18,6 +18,9 @@ public import ServiceLifecycle
 /// sends a request to the gateway once and never again; messages stream both ways. The log gets no content, and client addresses only at
 /// level `debug`.
 public struct Relay: Service, CustomStringConvertible {
+    /// How long the connection stays open after a request's deadline, if the client does not read the response.
+    private static let grace: Duration = .seconds(5)
+
     private let configuration: RelayConfiguration
     private let address: ListenerAddress
     private let proxies: [AddressRange]
@@ -74,7 +77,7 @@ public struct Relay: Service, CustomStringConvertible {
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             // A client that waits for an answer gets one earlier; this limit is for clients that do not read.
-            requestTimeout: limits.requestTimeout + .seconds(5), drain: limits.drain, offersHTTP2: false)
+            requestTimeout: limits.requestTimeout + Self.grace, drain: limits.drain, offersHTTP2: false)
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
         listenerLimits.handlesOnEventLoop = true

@@ -1,3 +1,5 @@
+internal import HTTPServing
+
 /// How a relay is served to its clients, and the one gateway it forwards to.
 public struct RelayConfiguration: Sendable {
     /// The address or name to listen on.
@@ -40,9 +42,9 @@ public struct RelayConfiguration: Sendable {
         /// The largest encapsulated request or response, when encapsulated in chunks, in bytes.
         public var chunkedMessageBytes = 16 << 30
         /// The largest request head, in bytes.
-        public var headerBytes = 16 * 1024
+        public var headerBytes = ListenerLimits.standardHeaderBytes
         /// The most connections at once; one more replaces a connection of the client with the most.
-        public var connections = 4_096
+        public var connections = ListenerLimits.standardConnections
         /// The most connections of one client: an address, or a /64 of IPv6.
         ///
         /// Nil: a quarter of all, but at least 32. One more replaces the client's own connection that has been without a request for the
@@ -68,7 +70,7 @@ public struct RelayConfiguration: Sendable {
         public var requestTimeout: Duration = .seconds(900)
         /// How long open requests may continue when the relay is asked to stop; with the default of 8 s the whole shutdown ends within ten
         /// seconds.
-        public var drain: Duration = .seconds(8)
+        public var drain: Duration = ListenerLimits.standardDrain
 
         /// Makes limits with the defaults.
         public init() {}

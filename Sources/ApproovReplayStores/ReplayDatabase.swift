@@ -18,6 +18,8 @@ final class ReplayDatabase: Sendable {
     /// What marks a database as a replay store, in SQLite's `application_id`: the letters ARPS.
     static let applicationID = 0x4152_5053
     private static let pageBytes = 4_096
+    /// How many ended records each write removes, besides two for each record that it adds.
+    private static let leastRemovals = 100
 
     private let file: ReplayFile
     private let inode: UInt64
@@ -67,7 +69,7 @@ final class ReplayDatabase: Sendable {
                         .storeUnusable, "\(file.path) was removed or replaced while it was in use; \(ReplayFile.remedy)")
                 }
                 try Self.checkVersion(database, at: file.path)
-                let removedThrough = try Self.removeEnded(database, at: now, limit: 100 + 2 * uses.count)
+                let removedThrough = try Self.removeEnded(database, at: now, limit: Self.leastRemovals + 2 * uses.count)
                 let insert = try database.cachedStatement(sql: "INSERT OR IGNORE INTO used (issuer, jti, until) VALUES (?, ?, ?)")
                 return try uses.map { use in
                     guard use.end > removedThrough else { return false }

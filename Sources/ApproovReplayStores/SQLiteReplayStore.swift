@@ -16,6 +16,10 @@ internal import Foundation
 public final class SQLiteReplayStore: ReplayStore {
     /// The most uses that wait for the disk.
     static let maximumWaiting = 10_000
+    /// How long a use waits for another process that writes, in seconds.
+    private static let busyTimeout: Double = 2
+    /// The smallest limit for the size of the file, in bytes.
+    private static let leastBytes = 64 << 10
 
     private let writer: BatchWriter<ReplayDatabase.Use, Bool>
 
@@ -31,13 +35,13 @@ public final class SQLiteReplayStore: ReplayStore {
     ///   other users can access it or replace it; with code `storeDamaged` when it is damaged, empty or not a replay store; with code
     ///   `storeNewer` when a later release made it; with code `storeSlow` when another process holds it for seconds.
     public convenience init(path: String, maximumBytes: Int = 256 << 20, time: any TimeSource = SystemTimeSource()) throws {
-        try self.init(path: path, maximumBytes: maximumBytes, busyTimeout: 2, time: time)
+        try self.init(path: path, maximumBytes: maximumBytes, busyTimeout: Self.busyTimeout, time: time)
     }
 
     /// Opens the store, and lets a write wait for another process for `busyTimeout` seconds.
     init(path: String, maximumBytes: Int, busyTimeout: Double, time: any TimeSource) throws {
         let database = try ReplayDatabase(
-            file: ReplayFile(path: path), maximumBytes: max(64 << 10, maximumBytes), busyTimeout: busyTimeout)
+            file: ReplayFile(path: path), maximumBytes: max(Self.leastBytes, maximumBytes), busyTimeout: busyTimeout)
         writer = BatchWriter(maximumWaiting: Self.maximumWaiting) { uses in
             try await database.record(uses, now: Int64(time.date.timeIntervalSince1970))
         }

@@ -37,13 +37,13 @@ public struct ConnectionGuard: Sendable {
         ///
         /// One more connection replaces a connection of the client that has the most. The effective number is lower when the process has
         /// too few file descriptors (`ulimit -n`).
-        public var connections = 4_096
+        public var connections = ListenerLimits.standardConnections
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
         /// Nil means a quarter of all connections, but at least 32.
         public var connectionsPerClient: Int?
         /// The maximum size of a request head over HTTP/1.1, in bytes; HTTP/2 has its own limit of 16 KiB.
-        public var headerBytes = 16 * 1024
+        public var headerBytes = ListenerLimits.standardHeaderBytes
         /// The maximum number of header fields in a request (HTTP/1.1).
         public var headerFields = 100
         /// How long a TLS handshake may take.
@@ -57,7 +57,7 @@ public struct ConnectionGuard: Sendable {
         /// How long open requests may continue after the server is asked to stop.
         ///
         /// With the default, the whole shutdown takes at most ten seconds.
-        public var drain = Duration.seconds(8)
+        public var drain = ListenerLimits.standardDrain
 
         /// The defaults.
         public init() {}

@@ -56,7 +56,7 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a secret is shorter than 16 bytes, the URL or the header name is
     ///   invalid, or a limit is negative.
     public init(
-        keys: SignatureKeySource = .installation, publicURL: String? = nil, header: String = "Approov-Token",
+        keys: SignatureKeySource = .installation, publicURL: String? = nil, header: String = TokenCheckHeaders.standardTokenName,
         alsoCovering components: [SignatureComponent] = [], maximumAge: Duration = .seconds(60), clockSkew: Duration = .seconds(30),
         bodyLimit: Int = 2 * 1024 * 1024, acceptsStringSignatures: Bool = false
     ) throws {

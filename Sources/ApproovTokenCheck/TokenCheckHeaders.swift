@@ -2,7 +2,10 @@ internal import Attestation
 internal import HTTPTypes
 
 /// Reads the token and the binding values from a request's header fields.
-struct TokenCheckHeaders: Sendable {
+@usableFromInline struct TokenCheckHeaders: Sendable {
+    /// The token header's name, unless the operator names another one.
+    @usableFromInline static let standardTokenName = "Approov-Token"
+
     let tokenName: HTTPField.Name
     private let prefix: String
     let bindingNames: [HTTPField.Name]

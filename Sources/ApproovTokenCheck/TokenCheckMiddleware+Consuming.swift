@@ -21,9 +21,9 @@ extension TokenCheckMiddleware {
     /// - Throws: ``TokenCheckError`` with the codes of ``init(verifier:header:prefix:bindingHeaders:pay:refusing:)``; with code
     ///   `invalidConfiguration` when the timeout is out of range.
     public init(
-        verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
+        verifier: TokenVerifier, header: String = TokenCheckHeaders.standardTokenName, prefix: String = "", bindingHeaders: [String] = [],
         pay: PayPolicy? = nil, refusing annotations: Set<String> = [], consuming store: any ReplayStore,
-        storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused
+        storeTimeout: Duration = TokenConsumer.standardTimeout, replays: ReplayPolicy = .refused
     ) throws {
         try self.init(
             verifier: verifier, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay, refusing: annotations)
@@ -46,9 +46,9 @@ extension TokenCheckMiddleware {
     /// - Throws: ``TokenCheckError`` with the codes of ``init(verifierProvider:header:prefix:bindingHeaders:pay:refusing:)``; with code
     ///   `invalidConfiguration` when the timeout is out of range.
     public init(
-        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
-        bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = [], consuming store: any ReplayStore,
-        storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused
+        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = TokenCheckHeaders.standardTokenName,
+        prefix: String = "", bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = [],
+        consuming store: any ReplayStore, storeTimeout: Duration = TokenConsumer.standardTimeout, replays: ReplayPolicy = .refused
     ) throws {
         try self.init(
             verifierProvider: verifierProvider, header: header, prefix: prefix, bindingHeaders: bindingHeaders, pay: pay,

@@ -8,16 +8,6 @@ public import Hummingbird
 internal import Logging
 internal import Metrics
 
-/// How a token check treats the claim `pay`, which binds a token to a request's headers.
-public enum PayPolicy: Sendable {
-    /// The token must be bound to this request's binding headers.
-    case required
-    /// A bound token must match this request's binding headers; an unbound token passes.
-    case optional
-    /// The claim is ignored.
-    case ignored
-}
-
 /// Passes requests that carry a valid token, and answers all others with 401 and an empty body.
 ///
 ///     let verifier = try TokenVerifier(keys: [.hs256(secret)], audience: "api.example.com")
@@ -64,7 +54,7 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty; with code
     ///   `demoKeysExposed` when the verifier has the demo account's secret and its audience is not a loopback name.
     public init(
-        verifier: TokenVerifier, header: String = "Approov-Token", prefix: String = "", bindingHeaders: [String] = [],
+        verifier: TokenVerifier, header: String = TokenCheckHeaders.standardTokenName, prefix: String = "", bindingHeaders: [String] = [],
         pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         guard Self.isAllowed(verifier) else {
@@ -89,8 +79,8 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a header name is invalid, a binding header is repeated or equal
     ///   to the token header, `pay` is `.required` or `.optional` without binding headers, or an annotation is empty.
     public init(
-        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = "Approov-Token", prefix: String = "",
-        bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = []
+        verifierProvider: @escaping @Sendable () -> TokenVerifier, header: String = TokenCheckHeaders.standardTokenName,
+        prefix: String = "", bindingHeaders: [String] = [], pay: PayPolicy? = nil, refusing annotations: Set<String> = []
     ) throws {
         let pay = pay ?? (bindingHeaders.isEmpty ? .ignored : .required)
         switch pay {
@@ -196,11 +186,4 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
         guard let audience = verifier.audience, let host = try? CanonicalHost(audience) else { return false }
         return host.isLoopback
     }
-}
-
-extension Response {
-    /// The response to a request without a token that passes.
-    ///
-    /// RFC 9110, section 15.5.2 requires a challenge; this one is the same for every failure.
-    static var tokenRefused: Response { Response(status: .unauthorized, headers: [.wwwAuthenticate: "Approov"]) }
 }

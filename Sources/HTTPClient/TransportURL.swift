@@ -6,6 +6,9 @@ public import Foundation
 /// The connection, the pins and the token all use this one host value, so no other spelling of a name can reach a server without that
 /// name's pins.
 public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
+    /// The most bytes of a URL.
+    private static let maximumBytes = 65_536
+
     /// True for https.
     public let isSecure: Bool
     /// The host in canonical form.
@@ -34,7 +37,7 @@ public struct TransportURL: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``TransportError`` with code `invalidURL` for a scheme other than http and https, a host that has no canonical form, user
     ///   information, a port outside 1...65535, a backslash, a space, a control or a non-ASCII character.
     public init(_ text: String) throws {
-        guard text.utf8.count <= 65_536 else { throw TransportError.url("it is longer than 65,536 bytes") }
+        guard text.utf8.count <= Self.maximumBytes else { throw TransportError.url("it is longer than 65,536 bytes") }
         var rest = Substring(text)
         for byte in rest.utf8 where byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\\") {
             throw TransportError.url("it has a space, control, backslash or non-ASCII character; percent-encode it")

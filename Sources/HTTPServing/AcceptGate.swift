@@ -43,14 +43,6 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 }
 
-/// Keeps a listening socket open when one connection could not be set up: SwiftNIO reports this as an error of the listener, which would
-/// end it.
-final class AcceptErrors: ChannelInboundHandler {
-    typealias InboundIn = NIOAny
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
-}
-
 extension AcceptGate {
     /// Puts both handlers into a listening socket's pipeline.
     ///
@@ -70,9 +62,6 @@ extension AcceptGate {
     }
 }
 
-// These handlers belong to one channel's event loop.
+// The handler belongs to one channel's event loop.
 @available(*, unavailable)
 extension AcceptGate: Sendable {}
-
-@available(*, unavailable)
-extension AcceptErrors: Sendable {}

@@ -70,6 +70,8 @@ struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
 
     /// How many of the owners with the most connections are searched for a connection without a request.
     private static var candidates: Int { 32 }
+    /// How long a connection may be without a request while the server stops: just long enough for a client to see its GOAWAY.
+    private static var idleWhileStopping: TimeAmount { .milliseconds(500) }
 
     private let limits: Limits
     private var connections: [ID: Connection] = [:]
@@ -213,8 +215,8 @@ extension ConnectionPlaces {
 // MARK: Making room
 
 extension ConnectionPlaces {
-    /// How long a connection may be without a request: while the server stops, just long enough for a client to see its GOAWAY.
-    private var idle: TimeAmount { isDraining ? min(limits.idle, .milliseconds(500)) : limits.idle }
+    /// How long a connection may be without a request.
+    private var idle: TimeAmount { isDraining ? min(limits.idle, Self.idleWhileStopping) : limits.idle }
 
     private func begin(_ connection: inout Connection, at now: NIODeadline) {
         if connection.isSecure {

@@ -1,11 +1,20 @@
 /// The limits of a listener, per client and in total.
 package struct ListenerLimits: Sendable {
+    /// The default of ``headerBytes`` for all servers.
+    package static let standardHeaderBytes = 16 * 1024
+    /// The default of ``headerFields``.
+    package static let standardHeaderFields = 64
+    /// The default of ``connections`` for all servers.
+    package static let standardConnections = 4_096
+    /// The default of ``drain`` for all servers; the whole shutdown then ends within ten seconds.
+    package static let standardDrain: Duration = .seconds(8)
+
     /// The largest request head, in bytes, on HTTP/1.1; on HTTP/2 it is always 16 KiB.
-    package var headerBytes = 16 * 1024
+    package var headerBytes: Int
     /// The most fields in a request's head on HTTP/1.1.
-    package var headerFields = 64
+    package var headerFields: Int
     /// The most connections at once; one more replaces another.
-    package var connections = 4_096
+    package var connections: Int
     /// The most connections of one client: an address, or a /64 of IPv6.
     ///
     /// Nil: a quarter of all, but at least 32.
@@ -34,13 +43,12 @@ package struct ListenerLimits: Sendable {
     ///
     /// Only for a server that never blocks while it handles a request, because all other connections of the event loop wait meanwhile.
     package var handlesOnEventLoop = false
-    /// How long open requests may continue when the server is asked to stop; with the default of 8 s the whole shutdown ends within ten
-    /// seconds.
+    /// How long open requests may continue when the server is asked to stop.
     package var drain: Duration
 
     package init(
-        headerBytes: Int = 16 * 1024, headerFields: Int = 64, connections: Int = 4_096, idleTimeout: Duration = .seconds(30),
-        requestTimeout: Duration, drain: Duration = .seconds(8), offersHTTP2: Bool = true
+        headerBytes: Int = standardHeaderBytes, headerFields: Int = standardHeaderFields, connections: Int = standardConnections,
+        idleTimeout: Duration = .seconds(30), requestTimeout: Duration, drain: Duration = standardDrain, offersHTTP2: Bool = true
     ) {
         self.headerBytes = headerBytes
         self.headerFields = headerFields

@@ -1,5 +1,8 @@
 /// The character sets of RFC 6749, appendix A, and comparisons that do not depend on the content.
 enum OAuth2Text {
+    /// The longest scope, in characters.
+    private static let longestScope = 4_096
+
     /// Whether the text is 1 to `limit` printable ASCII characters, spaces included (VSCHAR).
     static func isVisible(_ text: String, limit: Int) -> Bool {
         (1...limit).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
@@ -10,9 +13,9 @@ enum OAuth2Text {
         (1...limit).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Whether the text is a scope: at most 4096 characters, without quotation marks and backslashes.
+    /// Whether the text is a scope: not too long, without quotation marks and backslashes.
     static func isScope(_ text: String) -> Bool {
-        text.utf8.count <= 4_096
+        text.utf8.count <= longestScope
             && text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 

@@ -13,6 +13,9 @@ public import Foundation
 /// A call that was sent cannot be taken back: a service that hung may still execute it after its timeout, and store an older token over one
 /// that another process has stored meanwhile. With rotating refresh tokens, the user then logs in again.
 public final class SecretServiceTokenStore: TokenStore {
+    /// How much longer than a call of the keyring a change waits for that of another process.
+    private static let lockMargin: Duration = .seconds(5)
+
     private let name: String
     private let locks: TokenLocks
     private let calls: SecretServiceCalls
@@ -37,7 +40,7 @@ public final class SecretServiceTokenStore: TokenStore {
         self.name = name
         locks = TokenLocks(directory: lockDirectory)
         calls = SecretServiceCalls(busAddress: busAddress, timeout: timeout, clock: clock)
-        lockTimeout = timeout + .seconds(5)
+        lockTimeout = timeout + Self.lockMargin
     }
 
     /// Returns the token of a key.

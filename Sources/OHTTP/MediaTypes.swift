@@ -23,13 +23,5 @@ public enum OHTTPMediaType {
     }
 }
 
-/// The problem types in a gateway's `application/problem+json` answers (RFC 9458, sections 5.3 and 6.5.2).
-public enum OHTTPProblemType {
-    /// The request was encapsulated with a key configuration that the gateway does not accept.
-    public static let key = "https://iana.org/assignments/http-problem-types#ohttp-key"
-    /// The Date field of the request is missing or too far from the gateway's clock.
-    public static let date = "https://iana.org/assignments/http-problem-types#date"
-}
-
 /// Space and horizontal tab.
 func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

@@ -26,24 +26,6 @@ public enum QueryValue: Sendable, Hashable {
     case dictionary([QueryParameter])
 }
 
-/// A value with its name.
-public struct QueryParameter: Sendable, Hashable {
-    /// The name.
-    public var name: String
-    /// The value.
-    public var value: QueryValue
-
-    /// Makes a parameter.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - value: The value.
-    public init(_ name: String, _ value: QueryValue) {
-        self.name = name
-        self.value = value
-    }
-}
-
 extension QueryValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     /// Makes text.
     public init(stringLiteral value: String) { self = .string(value) }

@@ -148,6 +148,6 @@ public struct RequestBuilder: Sendable {
     static func interval(_ timeout: Duration) -> TimeInterval {
         let seconds = timeout / .seconds(1)
         // 60 s is the default of `URLRequest`, so the session takes it for no timeout.
-        return seconds == 60 ? seconds.nextUp : seconds
+        return seconds == URLRequest.standardTimeout ? seconds.nextUp : seconds
     }
 }

@@ -141,7 +141,9 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         var request = request
         request.addMissingHeaders(additions.headers)
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
-        if let timeout = additions.timeout, request.timeoutInterval == 60 { request.timeoutInterval = RequestBuilder.interval(timeout) }
+        if let timeout = additions.timeout, request.timeoutInterval == URLRequest.standardTimeout {
+            request.timeoutInterval = RequestBuilder.interval(timeout)
+        }
         return request
     }
 

@@ -1,16 +1,6 @@
 package import Foundation
 import Synchronization
 
-/// Keeps responses of sessions, and removes them when a session is wiped.
-package protocol WipeObserver: AnyObject, Sendable {
-    /// Removes what it keeps of a session, and keeps nothing of what the session's requests under way bring.
-    ///
-    /// - Parameters:
-    ///   - session: The session's ``SessionWipes/id``.
-    ///   - scope: The requests whose responses are removed.
-    func wipe(_ session: UUID, _ scope: WipeScope)
-}
-
 /// Tells caches about the wipes of a session, and of the sessions that share everything with it.
 package final class SessionWipes: Sendable {
     private struct Weak {

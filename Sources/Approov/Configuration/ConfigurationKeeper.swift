@@ -21,6 +21,9 @@ import Synchronization
 /// | signed by keys that this app does not know | Left in place until the authority gives this app a newer version, which replaces it. |
 /// | damaged | Set aside. |
 final class ConfigurationKeeper: Sendable {
+    /// How often a caller that waits for the configuration to be stored looks again.
+    private static let storingInterval: Duration = .milliseconds(20)
+
     private struct State {
         var configuration: ConfigurationState
         var snapshot: ConfigurationSnapshot
@@ -110,7 +113,7 @@ final class ConfigurationKeeper: Sendable {
             await keepStored()
             let storing = state.withLock { $0.storing }
             guard storing.isPending else { break }
-            guard storing.isBusy, time.uptime < end, (try? await time.sleep(for: .milliseconds(20))) != nil else { return false }
+            guard storing.isBusy, time.uptime < end, (try? await time.sleep(for: Self.storingInterval)) != nil else { return false }
         }
         return true
     }

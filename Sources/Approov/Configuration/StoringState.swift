@@ -4,6 +4,12 @@ import Attestation
 struct StoringState {
     /// How long another process may hold the store before that is reported; normally it takes moments.
     static let patience: Duration = .seconds(5)
+    /// The first pause before another attempt while another process holds the store; it doubles with each attempt.
+    private static let firstPauseWhileBusy: Duration = .milliseconds(50)
+    /// The first pause before another attempt when storing failed; it doubles with each attempt.
+    private static let firstPauseAfterFailure: Duration = .seconds(1)
+    /// The longest pause before another attempt.
+    private static let longestPause: Duration = .seconds(60)
 
     /// Why storing failed.
     enum Obstacle {
@@ -57,8 +63,8 @@ struct StoringState {
         failures += 1
         let since = firstFailure ?? now
         firstFailure = since
-        let first: Duration = obstacle == .busy ? .milliseconds(50) : .seconds(1)
-        let full = min(first * (1 << min(failures - 1, 16)), .seconds(60))
+        let first = obstacle == .busy ? Self.firstPauseWhileBusy : Self.firstPauseAfterFailure
+        let full = min(first * (1 << min(failures - 1, 16)), Self.longestPause)
         let isToReport = !wasReported && (obstacle == .failed || now - since >= Self.patience)
         wasReported = wasReported || isToReport
         return Consequence(retryAfter: full * (0.5 + jitter / 2), isReported: isToReport)

@@ -1,7 +1,4 @@
-package import Foundation
 public import FoundationNetworking
-package import HTTPClient
-package import HTTPTypes
 
 /// Changes requests before they are sent, and decides whether they are sent again.
 ///
@@ -70,65 +67,6 @@ public protocol RequestInterceptor: Sendable {
     func retry(_ exchange: RequestExchange) async -> RetryDecision
 }
 
-/// An interceptor that only adds a credential, in one header that requests may have already.
-///
-/// The session adds it to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest. It
-/// does not ask for it after a redirect to another origin.
-package protocol CredentialInterceptor: RequestInterceptor {
-    /// The name of the header that carries the credential.
-    var fieldName: HTTPField.Name { get }
-
-    /// Returns the credential for a request without one; called in place of ``RequestInterceptor/adapt(_:)``.
-    ///
-    /// - Parameter url: The URL of the request.
-    /// - Returns: The header's value; nil if the URL's host gets none.
-    /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
-    func fieldValue(for url: TransportURL) async throws -> String?
-
-    /// Does the same without waiting, if that is possible; called first.
-    ///
-    /// - Parameter url: The URL of the request.
-    /// - Returns: The header's value, or that the session must wait for it.
-    /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
-    func fieldValueAtOnce(for url: TransportURL) throws -> ImmediateFieldValue
-
-    /// Whether an outcome refuses the credential, so that the interceptor must decide about another attempt, which may wait.
-    func isRefused(_ exchange: RequestExchange) -> Bool
-}
-
-/// The value of a header that an interceptor adds, or that it is not known yet.
-package enum ImmediateFieldValue: Sendable {
-    /// The value; nil if the request gets none.
-    case known(String?)
-    /// The session must wait for the value.
-    case awaited
-}
-
-/// An interceptor that never waits: it only adds to requests, and decides at once.
-///
-/// The session adds to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest. After a
-/// redirect to another origin it adds no header that may be a secret.
-package protocol AddingInterceptor: RequestInterceptor {
-    /// What a request gets; called in place of ``RequestInterceptor/adapt(_:)``.
-    ///
-    /// - Parameter url: The URL of the request.
-    /// - Returns: The additions; nil for none.
-    func additions(for url: URL) -> RequestAdditions?
-}
-
-/// What an interceptor adds to a request.
-package struct RequestAdditions: Sendable {
-    /// The headers, by name; one that the request has already is not replaced.
-    package var headers: [String: String]
-    /// The idle timeout of a request without one; nil for none.
-    package var timeout: Duration?
-
-    package init(headers: [String: String], timeout: Duration? = nil) {
-        self.headers = headers
-        self.timeout = timeout
-    }
-}
-
 extension [any RequestInterceptor] {
     /// Whether the interceptors wait for credentials at most, so that a wipe can end each of their waits.
     var waitForCredentialsAtMost: Bool { allSatisfy { $0 is any AddingInterceptor || $0 is any CredentialInterceptor } }
@@ -162,35 +100,4 @@ extension RequestInterceptor {
     public func retry(_ exchange: RequestExchange) async -> RetryDecision {
         await retry(exchange.request, after: exchange.outcome, attempt: exchange.attempt)
     }
-}
-
-/// The outcome of sending a request once.
-public enum RequestOutcome: Sendable {
-    /// A response arrived; this is its head.
-    case response(HTTPURLResponse)
-    /// No response arrived.
-    case failure(any Error)
-}
-
-/// How a session's gate treats a request while an interceptor adapts it.
-public enum GateBehavior: Sendable, Hashable {
-    /// Other requests go on.
-    case none
-    /// The session waits for the requests under way, and holds others, before it calls ``RequestInterceptor/adapt(_:)``; that is the work of
-    /// a ``RequestGate/barrier(waiting:limit:_:)``.
-    ///
-    /// Return it only while it is needed, for example while a token has expired: each time, all requests of the gate wait for each other.
-    /// The session asks again when nothing is under way; a request that needs the barrier no longer is then adapted without one. The waiting
-    /// counts against the request's total timeout.
-    case awaitsOutgoing
-}
-
-/// The decision whether to send a request again.
-public enum RetryDecision: Sendable, Hashable {
-    /// The caller gets the outcome.
-    case doNotRetry
-    /// The session sends the request again at once.
-    case retry
-    /// The session sends the request again after this delay, at most one minute.
-    case retryAfter(Duration)
 }

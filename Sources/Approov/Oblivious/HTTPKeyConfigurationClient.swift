@@ -21,6 +21,12 @@ import Synchronization
 public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
     /// The maximum size of a list of keys in bytes.
     static let maximumBytes = 64 << 10
+    /// The largest header section of the answer, in bytes.
+    private static let maximumHeaderBytes = 16_384
+    /// How long connecting may take, and each wait for the server.
+    private static let idleTimeout: Duration = .seconds(10)
+    /// How long a fetch may take.
+    private static let totalTimeout: Duration = .seconds(15)
 
     private struct State {
         var bytes: Data?
@@ -150,10 +156,10 @@ public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         var fields: HTTPFields = [.accept: OHTTPMediaType.keys, .userAgent: userAgent]
         if invalidatingCache { fields[.cacheControl] = "no-cache" }
         var options = TransferOptions()
-        options.connectTimeout = .seconds(10)
-        options.idleTimeout = .seconds(10)
-        options.totalTimeout = .seconds(15)
-        options.maximumHeaderBytes = 16_384
+        options.connectTimeout = Self.idleTimeout
+        options.idleTimeout = Self.idleTimeout
+        options.totalTimeout = Self.totalTimeout
+        options.maximumHeaderBytes = Self.maximumHeaderBytes
         options.maximumBodyBytes = Self.maximumBytes
         let response = try await transport.send(
             TransportRequest(url: url, headerFields: fields, policy: try policy(), options: options))

@@ -26,8 +26,6 @@ struct ObliviousChannel: Sendable {
     private static let usualWindow: TimeInterval = 60
     /// How far a date may be ahead of a gateway's clock, in seconds: 5, and 2 more because dates have whole seconds.
     private static let usualLead: TimeInterval = 7
-    /// The problem type with which this package's gateways say that a response must be in chunks.
-    private static let responseTooLarge = "urn:approov:problem:response-too-large"
     /// The HTTP version of responses that came over Oblivious HTTP.
     static let version = "OHTTP"
     /// The probe for chunked OHTTP.
@@ -72,7 +70,7 @@ struct ObliviousChannel: Sendable {
             guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of this package says when a response does not fit, and then it supports chunks.
             let (problem, again) = try await peek(response)
-            guard problem == Self.responseTooLarge else { return again }
+            guard problem == OHTTPProblemType.responseTooLarge else { return again }
             memory.note(.wanted, behind: route.relay, now: time.uptime)
             guard request.method == .get || request.method == .head, request.body.canBeSentAgain,
                 try await understandsChunks(onBehalfOf: request)

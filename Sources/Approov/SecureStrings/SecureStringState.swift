@@ -31,7 +31,7 @@ struct SecureStringState: Sendable {
         since = life.since
         if let strings {
             // As a token about to expire is not sent, a string about to expire is not used.
-            end = life.since + life.length - min(.seconds(5), life.length / 10)
+            end = life.since + life.length - TokenLife.margin(of: life.length)
             verdict = .genuine(strings, result)
         } else {
             end = life.since + min(life.length, Self.longestRejection)

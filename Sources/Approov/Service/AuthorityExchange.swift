@@ -9,6 +9,10 @@ import HTTPTypes
 final class AuthorityExchange: Sendable {
     /// The most bytes of an answer: the configurations a client may have missed, plus 1 MiB for the rest.
     static let maximumAnswerBytes = ConfigurationState.maximumSerializedBytes + 1 << 20
+    /// The largest header section of an answer, in bytes.
+    private static let maximumHeaderBytes = 16_384
+    /// How long connecting may take, and each wait for the authority.
+    private static let idleTimeout: Duration = .seconds(10)
     /// The longest pause that the client accepts from a Retry-After header.
     static let longestHold: Duration = .seconds(60)
 
@@ -35,10 +39,10 @@ final class AuthorityExchange: Sendable {
         self.time = time
         self.backoff = backoff
         var options = TransferOptions()
-        options.connectTimeout = min(.seconds(10), timeout)
-        options.idleTimeout = min(.seconds(10), timeout)
+        options.connectTimeout = min(Self.idleTimeout, timeout)
+        options.idleTimeout = min(Self.idleTimeout, timeout)
         options.totalTimeout = timeout
-        options.maximumHeaderBytes = 16_384
+        options.maximumHeaderBytes = Self.maximumHeaderBytes
         options.maximumBodyBytes = Self.maximumAnswerBytes
         // Repeating is safe: if the first copy used up the challenge, the answer is challenge-used, and the client asks for a new one.
         options.isIdempotent = true

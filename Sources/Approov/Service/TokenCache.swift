@@ -2,22 +2,6 @@ import ApproovBase
 import Attestation
 import Synchronization
 
-/// The outcome of a token fetch.
-enum TokenFetchOutcome: Sendable {
-    /// A token that is valid for `lifetime`, counted from `since`.
-    case token(TokenFetchResult, lifetime: Duration, since: Duration)
-    /// No token; the fetch has told the ``AuthorityBackoff``, unless it hangs.
-    case failure(TokenFetchResult)
-
-    /// What the fetch brought.
-    var result: TokenFetchResult {
-        switch self {
-        case .token(let result, _, _): result
-        case .failure(let result): result
-        }
-    }
-}
-
 /// Hands out tokens, from the cache or from a fetch that all callers of the same token share.
 ///
 /// Used tokens are refreshed in the background at half their lifetime, so after the first fetch no request waits.

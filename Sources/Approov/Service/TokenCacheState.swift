@@ -7,6 +7,10 @@ import HeapModule
 struct TokenCacheState<Waiter> {
     /// The number of background fetches at which no further refresh starts; prefetches start regardless, but count.
     static var backgroundLimit: Int { 8 }
+    /// The part of its life after which a token that is used is refreshed: one half.
+    private static var refreshDivisor: Int { 2 }
+    /// The part of its life by which a refresh may begin earlier, at random, so that not all apps refresh at once.
+    private static var refreshSpread: Double { 0.05 }
 
     /// A token in the cache.
     private struct Entry {
@@ -174,11 +178,10 @@ struct TokenCacheState<Waiter> {
     ) -> Completion {
         guard let (flight, isOvertaken) = land(start) else { return Completion() }
         guard !isOvertaken else { return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now)) }
-        // A token about to expire would expire on the way to the API.
-        let margin = min(.seconds(5), lifetime / 10)
         let entry = Entry(
-            result: result.settled, expiresAt: since + lifetime - margin,
-            refreshesAt: since + lifetime / 2 - lifetime * (0.05 * earliness), isUsed: !flight.waiters.isEmpty)
+            result: result.settled, expiresAt: since + lifetime - TokenLife.margin(of: lifetime),
+            refreshesAt: since + lifetime / Self.refreshDivisor - lifetime * (Self.refreshSpread * earliness),
+            isUsed: !flight.waiters.isEmpty)
         entries.insert(entry, for: start.key)
         schedule.insert(Due(at: max(entry.refreshesAt, now), key: start.key))
         return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now))

@@ -52,9 +52,8 @@ struct SessionDefaults: Sendable {
     /// The longest time without any progress for one request; `added` is what an interceptor gave a request without its own.
     func idleTimeout(for request: URLRequest, added: Duration? = nil) -> Duration {
         if let added { return Self.duration(added / .seconds(1)) }
-        // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
         let seconds = request.timeoutInterval
-        return seconds == 60 ? idleTimeout : Self.duration(seconds)
+        return seconds == URLRequest.standardTimeout ? idleTimeout : Self.duration(seconds)
     }
 
     /// The proxy for one request; nil for none.
@@ -74,9 +73,14 @@ struct SessionDefaults: Sendable {
         for field in defaults where !own.contains(field.name) { fields.append(field) }
     }
 
+    /// The longest timeout, in seconds: a year is as good as no limit.
+    private static let longestTimeout: TimeInterval = 31_536_000
+    /// The shortest timeout, in seconds.
+    private static let shortestTimeout: TimeInterval = 0.001
+
     private static func duration(_ seconds: TimeInterval) -> Duration {
-        // A year is as good as no limit. Infinity and not-a-number have no `Duration`.
-        seconds.isFinite ? .seconds(min(max(seconds, 0.001), 31_536_000)) : .seconds(31_536_000)
+        // Infinity and not-a-number have no `Duration`.
+        .seconds(seconds.isFinite ? min(max(seconds, shortestTimeout), longestTimeout) : longestTimeout)
     }
 
     /// Reads the proxy of one scheme, from CFNetwork's keys: HTTPEnable, HTTPProxy, HTTPPort, and the same for HTTPS and SOCKS.

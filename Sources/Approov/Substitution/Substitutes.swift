@@ -7,6 +7,8 @@ import Foundation
 struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
     /// The fewest bytes of a value: a shorter one may be part of any URL by chance, so a redirect that repeats it is not recognised.
     static let leastSecretBytes = 8
+    /// The layers in which a redirect is searched for secrets: the text as it is, and three of percent-encoding.
+    private static let searchedLayers = 4
 
     /// A value that a request carried.
     struct Secret: Sendable, Hashable {
@@ -50,7 +52,7 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
     private func isIn(_ text: String) -> Bool {
         let values = secrets.map(\.value)
         var layer = text
-        for _ in 0..<4 {
+        for _ in 0..<Self.searchedLayers {
             if values.contains(where: { layer.contains($0) || layer.contains(PercentEncoding.encoded($0)) }) { return true }
             // A query of a form writes spaces as plus signs.
             let spaced = layer.replacing("+", with: " ")

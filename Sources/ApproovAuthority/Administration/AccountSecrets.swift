@@ -14,9 +14,7 @@ struct AccountSecrets: Sendable {
     /// How long the previous secret still verifies tokens after the overlap, in seconds.
     ///
     /// This is the default lifetime of tokens; `serve` may set another one.
-    static let tokenLifetime: Int64 = 300
-    /// The longest overlap, in seconds.
-    static let maximumOverlap: Int64 = 30 * 86_400
+    static let tokenLifetime = Int64(TokenLifetime.standard)
 
     let current: AccountSecret
     let previous: Previous?
@@ -56,7 +54,7 @@ struct AccountSecrets: Sendable {
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the overlap is negative or longer than 30 days; with code
     ///   `secretOverlapRunning` when the last change still overlaps and this one has an overlap too.
     func replaced(by secret: AccountSecret, overlap: Int64, at now: Int64) throws -> AccountSecrets {
-        guard (0...Self.maximumOverlap).contains(overlap) else {
+        guard (0...SecretOverlap.longest).contains(overlap) else {
             throw AuthorityError(.invalidConfiguration, "the overlap of two secrets must be 0 to 30 days")
         }
         guard overlap > 0 else { return AccountSecrets(current: secret) }

@@ -1,14 +1,6 @@
 internal import ApproovTokens
 internal import GRDB
 
-/// What a keyset signs.
-public enum KeysetUse: String, Sendable, Hashable, CaseIterable {
-    /// The tokens of the hosts that name it.
-    case token
-    /// Custom JWTs, and no tokens.
-    case custom
-}
-
 /// A key pair that signs the tokens of the hosts that name it, or custom JWTs.
 public struct Keyset: Sendable {
     /// The key identifier in the tokens' header.

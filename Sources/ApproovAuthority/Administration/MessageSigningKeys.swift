@@ -49,7 +49,7 @@ struct MessageSigningKeys: Sendable {
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the overlap is negative or longer than 30 days; with code
     ///   `secretOverlapRunning` when the last change still overlaps and this one has an overlap too.
     func replaced(by key: MessageSigningKey, overlap: Int64, at now: Int64) throws -> MessageSigningKeys {
-        guard (0...AccountSecrets.maximumOverlap).contains(overlap) else {
+        guard (0...SecretOverlap.longest).contains(overlap) else {
             throw AuthorityError(.invalidConfiguration, "the overlap of two message-signing keys must be 0 to 30 days")
         }
         guard overlap > 0, let current else { return MessageSigningKeys(current: key) }

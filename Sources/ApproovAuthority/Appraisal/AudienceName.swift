@@ -1,5 +1,4 @@
 internal import HTTPClient
-internal import Synchronization
 
 /// An authority's URL in a comparable spelling: canonical host, explicit port, no trailing slash.
 struct AudienceName: Equatable, Sendable {
@@ -18,16 +17,5 @@ struct AudienceName: Equatable, Sendable {
 
     static func == (left: AudienceName, right: AudienceName) -> Bool {
         left.canonical == right.canonical
-    }
-}
-
-/// Holds the authority's own URL once it listens.
-final class PublicAudience: Sendable {
-    private let state = Mutex<AudienceName?>(nil)
-
-    var value: AudienceName? { state.withLock { $0 } }
-
-    func set(_ name: AudienceName?) {
-        state.withLock { $0 = name }
     }
 }

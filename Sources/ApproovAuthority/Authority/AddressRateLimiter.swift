@@ -8,6 +8,9 @@ internal import Synchronization
 /// A bucket that was not used for a minute is full, so forgetting it changes nothing. The table keeps two generations. It drops the older
 /// one every minute, or earlier when the newer one is full.
 final class AddressRateLimiter: Sendable {
+    /// The time for which the number of draws is given, and after which an unused bucket is full.
+    private static let window: Duration = .seconds(60)
+
     private struct State {
         /// The time at which each address's bucket will be full again.
         var current: [AddressGroup: Duration] = [:]
@@ -26,8 +29,8 @@ final class AddressRateLimiter: Sendable {
     ///   - perMinute: How many draws an address has per minute, all of which it may use at once after a minute's rest; at least 1.
     ///   - capacity: The maximum number of remembered addresses.
     init(perMinute: Int, capacity: Int = 100_000) {
-        interval = .seconds(60) / max(1, perMinute)
-        burst = .seconds(60) - interval
+        interval = Self.window / max(1, perMinute)
+        burst = Self.window - interval
         self.capacity = max(2, capacity)
     }
 
@@ -39,7 +42,7 @@ final class AddressRateLimiter: Sendable {
     func draw(for address: SocketAddress?, now: Duration) -> Int? {
         let key = AddressGroup(address)
         return state.withLock { state in
-            if state.current.count >= capacity / 2 || now - state.rotated >= .seconds(60) {
+            if state.current.count >= capacity / 2 || now - state.rotated >= Self.window {
                 state.previous = state.current
                 state.current = [:]
                 state.rotated = now

@@ -26,6 +26,9 @@ public struct AuthorityConfiguration: Sendable {
     /// Limits on connections and requests, in total and per client.
     public var limits: Limits
 
+    /// How many attestations one client address may request per minute by default.
+    @usableFromInline package static let standardAttestationsPerMinute = 600
+
     /// How an authority secures its connections.
     public enum TLS: Sendable {
         /// TLS with a key and certificate that the authority makes and its store keeps (`AuthorityStore.serverIdentity(hosts:)`).
@@ -49,11 +52,11 @@ public struct AuthorityConfiguration: Sendable {
         /// The maximum size of other request bodies, in bytes.
         public var otherBodyBytes = 4 * 1024
         /// The maximum size of a request head over HTTP/1.1, in bytes; HTTP/2 has its own limit of 16 KiB.
-        public var headerBytes = 16 * 1024
+        public var headerBytes = ListenerLimits.standardHeaderBytes
         /// The maximum number of header fields in a request (HTTP/1.1).
-        public var headerFields = 64
+        public var headerFields = ListenerLimits.standardHeaderFields
         /// The maximum number of connections; one more replaces a connection of the client that has the most.
-        public var connections = 4_096
+        public var connections = ListenerLimits.standardConnections
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
         /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
@@ -68,7 +71,7 @@ public struct AuthorityConfiguration: Sendable {
         /// How long open requests may continue after the authority is asked to stop.
         ///
         /// With the default, the whole shutdown takes at most ten seconds.
-        public var drain: Duration = .seconds(8)
+        public var drain: Duration = ListenerLimits.standardDrain
         /// How many addresses the attestation rate limit remembers.
         public var rememberedAddresses = 100_000
 
@@ -86,8 +89,8 @@ public struct AuthorityConfiguration: Sendable {
     ///   - attestationsPerMinute: How many attestations one client address may request per minute; nil for no limit.
     ///   - limits: Limits on connections and requests.
     public init(
-        host: String = "127.0.0.1", port: Int = 8443, publicURL: URL? = nil, tls: TLS = .own, tokenLifetime: Int = 300,
-        attestationsPerMinute: Int? = 600, limits: Limits = Limits()
+        host: String = "127.0.0.1", port: Int = 8443, publicURL: URL? = nil, tls: TLS = .own, tokenLifetime: Int = TokenLifetime.standard,
+        attestationsPerMinute: Int? = standardAttestationsPerMinute, limits: Limits = Limits()
     ) {
         self.host = host
         self.port = port

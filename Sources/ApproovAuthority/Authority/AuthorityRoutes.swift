@@ -9,6 +9,9 @@ internal import NIOCore
 
 /// The authority's HTTP routes.
 struct AuthorityRoutes: Sendable {
+    /// How long backends may keep the public keys: a minute.
+    private static let keysCacheControl = "max-age=60"
+
     let verifier: AttestationVerifier
     let limiter: AddressRateLimiter?
     let limits: AuthorityConfiguration.Limits
@@ -86,7 +89,7 @@ struct AuthorityRoutes: Sendable {
     private func keyList(of use: KeysetUse) -> Response {
         let keys = verifier.store.snapshot.keysets.filter { $0.use == use }.compactMap { $0.key.verificationKey.jwkMembers }
         var response = Response.json(.object(["keys": .array(keys)]), mediaType: "application/jwk-set+json")
-        response.headers[.cacheControl] = "max-age=60"
+        response.headers[.cacheControl] = Self.keysCacheControl
         return response
     }
 

@@ -11,7 +11,9 @@ enum AuthorityRules {
         func refuse(_ message: String) throws -> Never {
             throw AuthorityError(.invalidConfiguration, message)
         }
-        guard (1...86_400).contains(configuration.tokenLifetime) else { try refuse("the token lifetime must be 1 to 86400 seconds") }
+        guard TokenLifetime.allowed.contains(configuration.tokenLifetime) else {
+            try refuse("the token lifetime must be 1 to 86400 seconds")
+        }
         guard (0...65_535).contains(configuration.port) else { try refuse("the port must be 0 to 65535") }
         if let rate = configuration.attestationsPerMinute, !(1...1_000_000).contains(rate) {
             try refuse("the attestations per minute must be 1 to 1000000")

@@ -55,12 +55,6 @@ struct ProblemMiddleware: RouterMiddleware {
     }
 }
 
-/// An address has sent too many requests.
-struct RateLimited: Error {
-    /// The seconds to wait before asking again.
-    let seconds: Int
-}
-
 extension Response {
     /// A JSON response that must not be cached.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok, mediaType: String = "application/json") -> Response {

@@ -4,23 +4,13 @@ internal import GRDB
 /// The claims that the account's tokens have, genuine ones and decoys alike.
 struct ClaimPolicy: Sendable, Hashable {
     /// Whether tokens name their host in `aud`.
-    var audience = true
+    var audience: Bool
     /// Whether tokens name the account in `iss`.
-    var issuer = false
+    var issuer: Bool
     /// Whether tokens name the device in `sub`.
-    var subject = false
+    var subject: Bool
     /// Whether tokens have the installation's public key in `ipk`.
-    var installationKey = true
-
-    init() {}
-
-    /// Reads the policy from the account's row.
-    init(_ account: Row) {
-        audience = account["audience"]
-        issuer = account["issuer"]
-        subject = account["subject"]
-        installationKey = account["installationKey"]
-    }
+    var installationKey: Bool
 
     /// Returns the claims without those that the policy switches off.
     ///
@@ -32,5 +22,14 @@ struct ClaimPolicy: Sendable, Hashable {
         if !installationKey { claims.ipk = nil }
         claims.sub = subject ? claims.did.map { "approov|" + $0 } : nil
         return claims
+    }
+}
+
+extension ClaimPolicy {
+    /// Reads the policy from the account's row; the store's schema has the defaults.
+    init(_ account: Row) {
+        self.init(
+            audience: account["audience"], issuer: account["issuer"], subject: account["subject"],
+            installationKey: account["installationKey"])
     }
 }

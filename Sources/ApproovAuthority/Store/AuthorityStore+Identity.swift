@@ -2,13 +2,6 @@ internal import Attestation
 internal import Foundation
 internal import GRDB
 
-/// The URL and the TLS keys that the authority was last served with.
-struct Endpoint: Sendable, Equatable {
-    let url: URL
-    let pins: [String]
-    let trustRoots: String?
-}
-
 extension AuthorityStore {
     /// Returns the authority's own key, certificate and backup key; makes them at the first call.
     ///

@@ -30,9 +30,9 @@ extension AuthorityStore {
     /// - Throws: ``AuthorityError`` with code `unknownHost` when the account has no such host or issues no tokens for it; with code
     ///   `malformedHost`; with code `invalidConfiguration` when the lifetime is not 1 to 86,400 seconds.
     public func exampleToken(
-        forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = 300
+        forHost host: String, isValid: Bool = true, boundTo data: String? = nil, lifetime: Int = TokenLifetime.standard
     ) throws -> String {
-        guard (1...86_400).contains(lifetime) else {
+        guard TokenLifetime.allowed.contains(lifetime) else {
             throw AuthorityError(.invalidConfiguration, "a token's lifetime must be 1 to 86400 seconds")
         }
         guard let entry = try self.host(for: host), entry.settings.attested else {

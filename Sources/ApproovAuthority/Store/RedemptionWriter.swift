@@ -4,16 +4,6 @@ internal import Crypto
 internal import Foundation
 internal import GRDB
 
-/// The outcome of an attempt to redeem a challenge.
-enum RedemptionOutcome: Sendable {
-    case redeemed
-    case used
-    /// The challenge is as old as others whose redemptions were forgotten.
-    case forgotten
-    /// The account's challenge key has been replaced.
-    case unknown
-}
-
 /// Writes redemptions to the store, many in one transaction under load.
 ///
 /// A challenge is redeemed by one INSERT with a unique key. Of any number of attempts, in any number of processes, exactly one succeeds.

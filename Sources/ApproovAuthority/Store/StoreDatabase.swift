@@ -1,20 +1,15 @@
 internal import Foundation
 internal import GRDB
 
-/// The purpose for which a store is opened.
-public enum StoreAccess: Sendable {
-    /// Reading: no file is created or changed, and a store of an older release is read in an upgraded copy in memory.
-    case reading
-    /// Changing an existing store; one of an older release is upgraded.
-    case changing
-    /// Changing a store, which is created if it does not exist.
-    case making
-}
-
 /// The database of a store.
 ///
 /// Only one process at a time creates or upgrades it, and a database whose version differs from this release's is never written.
 struct StoreDatabase: Sendable {
+    /// How long a call waits for another process that writes, in seconds; the message for `SQLITE_BUSY` names it.
+    private static let busyTimeout: TimeInterval = 5
+    /// The most threads that read the store at once.
+    private static let readers = 2
+
     let connections: any DatabaseWriter
     /// Whether this call created the database.
     let isNew: Bool
@@ -109,7 +104,7 @@ struct StoreDatabase: Sendable {
         }
         try probe.close()
         var configuration = configuration
-        configuration.maximumReaderCount = 2
+        configuration.maximumReaderCount = Self.readers
         configuration.prepareDatabase { database in
             // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version.
             try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -142,25 +137,8 @@ struct StoreDatabase: Sendable {
 
     private static var configuration: Configuration {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Self.busyTimeout)
         configuration.label = "approov-authority"
         return configuration
-    }
-}
-
-extension AuthorityError {
-    /// Converts a database error into a message with a remedy.
-    init(_ error: DatabaseError, in directory: URL? = nil) {
-        let store = directory.map { "the store in \($0.path)" } ?? "the store"
-        let message =
-            switch error.resultCode {
-            case .SQLITE_FULL: "\(store) cannot be written because the disk is full; free some space"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has used \(store) for more than five seconds; stop that process"
-            case .SQLITE_NOTADB: "\(store) is not a database; restore it from a backup"
-            case .SQLITE_CORRUPT: "\(store) is damaged; restore it from a backup"
-            case .SQLITE_READONLY, .SQLITE_PERM: "\(store) cannot be written; run as its owner, on a writable disk"
-            default: "\(store) cannot be read or written; check the disk's space and permissions"
-            }
-        self.init(.storeUnusable, message, cause: error)
     }
 }

@@ -11,6 +11,9 @@ package struct FileLock: Sendable {
         package var description: String { message }
     }
 
+    /// How often a task looks whether the lock is free.
+    private static let pollInterval: Duration = .milliseconds(5)
+
     private let path: String
     private let timeout: Duration
 
@@ -50,7 +53,7 @@ package struct FileLock: Sendable {
         for byte in [Self.gate, Self.place] {
             while try !isSet(F_WRLCK, onByte: byte, of: descriptor) {
                 guard ContinuousClock.now < deadline else { throw busy }
-                try await Task.sleep(for: .milliseconds(5))
+                try await Task.sleep(for: Self.pollInterval)
             }
         }
         _ = try isSet(F_UNLCK, onByte: Self.gate, of: descriptor)

@@ -4,7 +4,10 @@ internal import Synchronization
 ///
 /// The subjects come from a set that the operator's configuration bounds, never from a request.
 package final class WarningThrottle<Subject: Hashable & Sendable>: Sendable {
-    private let throttle = Mutex(Throttle<Subject>(interval: .seconds(3_600), capacity: .max))
+    /// The shortest time between two equal warnings.
+    private static var interval: Duration { .seconds(3_600) }
+
+    private let throttle = Mutex(Throttle<Subject>(interval: WarningThrottle.interval, capacity: .max))
 
     package init() {}
 

@@ -23,6 +23,8 @@ package enum LoggableText {
 
     /// The longest name that is not cut, in characters.
     package static let longestName = 80
+    /// The longest host that is not cut, in characters: the longest valid name.
+    package static let longestHost = 253
 
     /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
     package static func name(_ name: String) -> String {

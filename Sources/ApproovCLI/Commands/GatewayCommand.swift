@@ -61,6 +61,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     ///
     /// The relay's limit also covers the head, the padding (a thirty-second at this size) and the encapsulation.
     static let largestMessage = RelayConfiguration.Limits().messageBytes - 1 << 20
+    /// How many days a replaced key is still accepted by default.
+    private static let standardOverlap: Double = 30
 
     /// A key encapsulation mechanism, with its name on the command line.
     enum Mechanism: String, ExpressibleByArgument, CaseIterable {
@@ -251,7 +253,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     }
 
     private func rotateKeys() throws {
-        let days = overlap ?? 30
+        let days = overlap ?? Self.standardOverlap
         let now = try GatewayKeyFile(URL(filePath: keys))
             .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(Int(days * 86_400)))
         // In the order in which clients choose.

@@ -76,10 +76,10 @@ struct RegistrationCommand: AsyncParsableCommand {
         }
         if let label {
             guard !add.isEmpty else { throw ValidationError("-label is only valid with -add.") }
-            guard label.count <= 256, label.utf8.count <= 1_024 else {
+            guard label.count <= RegistrationLabel.maximumCharacters, label.utf8.count <= RegistrationLabel.maximumBytes else {
                 throw ValidationError("-label must have at most 256 characters and 1024 bytes.")
             }
-            guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            guard RegistrationLabel.isPlain(label) else {
                 throw ValidationError("-label must be one line of text without control characters.")
             }
         }

@@ -94,7 +94,7 @@ struct SecretCommand: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOptions
 
-    private var span: TimeSpan { overlap ?? TimeSpan(seconds: 86_400) }
+    private var span: TimeSpan { overlap ?? TimeSpan(seconds: SecretOverlap.standard) }
 
     func validate() throws {
         try OneOf.check(["-get": get != nil, "-change": change, "-messageSigningKey": messageSigningKey != nil])
@@ -105,7 +105,7 @@ struct SecretCommand: AsyncParsableCommand {
         if !changes, overlap != nil || yes {
             throw ValidationError("-overlap and --yes are only valid with -change or -messageSigningKey change.")
         }
-        guard span.seconds <= 30 * 86_400 else { throw ValidationError("-overlap must be at most 30d.") }
+        guard span.seconds <= SecretOverlap.longest else { throw ValidationError("-overlap must be at most 30d.") }
         if changes, !yes { throw ValidationError("\(change ? consequence : keyConsequence) Add --yes to do it.") }
     }
 

@@ -65,12 +65,12 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     var caCert: String?
 
     @Option(name: .long, help: ArgumentHelp("The lifetime of a token, in seconds, 1 to 86400.", valueName: "seconds"))
-    var tokenLifetime = 300
+    var tokenLifetime = TokenLifetime.standard
 
     @Option(
         name: .long,
         help: ArgumentHelp("How many attestations each client address may request per minute; 0 sets no limit.", valueName: "n"))
-    var attestationsPerMinute = 600
+    var attestationsPerMinute = AuthorityConfiguration.standardAttestationsPerMinute
 
     @OptionGroup var proxies: TrustedProxyOptions
 
@@ -87,7 +87,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
                 "--tls-cert needs --backup-pin, the pin of a second key that you keep elsewhere; approov pin -get KEYFILE prints it.")
         }
         try ServerOptions.check(pins: backupPin, of: "--backup-pin")
-        guard (1...86_400).contains(tokenLifetime) else { throw ValidationError("--token-lifetime must be 1 to 86400 seconds.") }
+        guard TokenLifetime.allowed.contains(tokenLifetime) else { throw ValidationError("--token-lifetime must be 1 to 86400 seconds.") }
         guard (0...1_000_000).contains(attestationsPerMinute) else {
             throw ValidationError("--attestations-per-minute must be 0 to 1000000.")
         }

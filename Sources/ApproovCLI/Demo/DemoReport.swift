@@ -1,12 +1,5 @@
 import Foundation
 
-/// The unexpected result that makes a demo step fail.
-struct DemoFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
 /// Prints the demo: a heading, a line for each step, a summary and what to try next.
 ///
 /// With `json`, it prints one object for each step and nothing else.

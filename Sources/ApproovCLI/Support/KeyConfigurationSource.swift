@@ -5,6 +5,9 @@ import OHTTP
 
 /// The source of a gateway's key configurations: a file, or a URL that answers with `application/ohttp-keys`.
 struct KeyConfigurationSource {
+    /// How long a fetch may take.
+    private static let timeout: Duration = .seconds(30)
+
     private let source: String
 
     init(_ source: String) { self.source = source }
@@ -34,7 +37,7 @@ struct KeyConfigurationSource {
         let transport = try CurlTransport()
         defer { transport.shutdown() }
         var options = TransferOptions()
-        options.totalTimeout = .seconds(30)
+        options.totalTimeout = Self.timeout
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try anchors ?? .system())
         do {
             let response = try await transport.send(

@@ -4,9 +4,3 @@ extension NameSpecification {
     /// Names an option `-name`, as the original's command line does, and `--name` as well.
     static func dash(_ name: String) -> NameSpecification { [.customLong(name, withSingleDash: true), .customLong(name)] }
 }
-
-/// The option `--json`, for commands whose result a program may read.
-struct OutputOptions: ParsableArguments {
-    @Flag(name: .long, help: "Print JSON instead of text.")
-    var json = false
-}

@@ -29,6 +29,10 @@ struct PublishedKeyCheck {
 
     /// The maximum size of an answer: 64 KiB.
     private static let answerBytes = 64 << 10
+    /// How long connecting may take.
+    private static let connectTimeout: Duration = .seconds(5)
+    /// How long the check may take.
+    private static let timeout: Duration = .seconds(10)
     private static let target = HTTPRequest(method: .get, scheme: "https", authority: "approov-check.invalid", path: "/")
 
     /// The relay and the keys that the configuration gives to apps.
@@ -71,8 +75,8 @@ struct PublishedKeyCheck {
     private func post(_ message: [UInt8]) throws -> TransportRequest {
         let url = try TransportURL(settings.relay)
         var options = TransferOptions()
-        options.connectTimeout = .seconds(5)
-        options.totalTimeout = .seconds(10)
+        options.connectTimeout = Self.connectTimeout
+        options.totalTimeout = Self.timeout
         options.isIdempotent = false
         let pins = relay.map { $0.pins.isEmpty ? managedTrustRoots : $0.pins } ?? []
         let evaluator: any ServerTrustEvaluating =

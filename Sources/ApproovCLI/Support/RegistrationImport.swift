@@ -48,7 +48,7 @@ struct RegistrationImport {
         if second == "-" || RFC3339.date(String(second)) != nil { rest = afterDate }
         let expiresAt = try Self.expiry(&rest, at: place)
         let label = String(rest.trimmingCharacters(in: .whitespaces))
-        guard label.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+        guard RegistrationLabel.isPlain(label) else {
             throw CommandFailure("\(place): the label contains a control character; use plain text")
         }
         return (measurement, label, expiresAt)

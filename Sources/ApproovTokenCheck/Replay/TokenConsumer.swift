@@ -8,7 +8,7 @@ internal import Logging
 internal import Metrics
 
 /// Consumes a verified token: asks the replay store, waits a limited time, and logs and counts the outcome.
-struct TokenConsumer: Sendable {
+@usableFromInline struct TokenConsumer: Sendable {
     /// What happens to the request.
     enum Outcome: Sendable {
         /// It goes on, with this token.
@@ -25,6 +25,10 @@ struct TokenConsumer: Sendable {
         case cancelled
     }
 
+    /// How long a request waits for the replay store by default.
+    @usableFromInline static let standardTimeout: Duration = .seconds(2)
+    /// The longest wait that an operator may choose.
+    private static let longestTimeout: Duration = .seconds(60)
     /// The seconds after which a client may try again when the store has failed.
     private static let retryAfter = "5"
 
@@ -51,7 +55,7 @@ struct TokenConsumer: Sendable {
         store: any ReplayStore, timeout: Duration, policy: ReplayPolicy, maximumWaiting: Int = 10_000,
         metrics: any MetricsFactory = MetricsSystem.factory
     ) throws {
-        guard timeout > .zero, timeout <= .seconds(60) else {
+        guard timeout > .zero, timeout <= Self.longestTimeout else {
             throw TokenCheckError(.invalidConfiguration, "the replay store's timeout must be above zero and at most 60 seconds")
         }
         (self.store, self.timeout, self.policy) = (store, timeout, policy)

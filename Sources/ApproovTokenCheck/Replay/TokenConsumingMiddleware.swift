@@ -29,7 +29,7 @@ public struct TokenConsumingMiddleware<Context: TokenCheckedRequestContext>: Rou
     ///   - storeTimeout: How long to wait for the store: above zero, at most 60 seconds.
     ///   - replays: What happens to a token that was used before.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when the timeout is out of range.
-    public init(store: any ReplayStore, storeTimeout: Duration = .seconds(2), replays: ReplayPolicy = .refused) throws {
+    public init(store: any ReplayStore, storeTimeout: Duration = TokenConsumer.standardTimeout, replays: ReplayPolicy = .refused) throws {
         consumer = try TokenConsumer(store: store, timeout: storeTimeout, policy: replays)
     }
 

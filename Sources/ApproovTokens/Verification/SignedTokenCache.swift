@@ -1,12 +1,5 @@
 import Synchronization
 
-/// The content of a token with a verified signature; independent of time and request.
-struct SignedToken: Sendable {
-    let payload: TokenPayload
-    let kid: String?
-    let algorithm: TokenAlgorithm
-}
-
 /// Caches tokens whose signature was verified recently.
 ///
 /// An app sends the same token with many requests, and the same bytes always verify under the same key, so the signature is checked once.

@@ -15,8 +15,6 @@ struct TokenPayload: Sendable {
         self.nbf = nbf
     }
 
-    private static let safeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)
-
     /// Refuses input that must not reach a parser: NUL, and nesting beyond `JSONValue.maximumDepth`.
     static func precheck(_ bytes: [UInt8]) throws(TokenError) {
         do {
@@ -58,7 +56,8 @@ struct TokenPayload: Sendable {
 
     private static func integer(_ object: UnsafeMutablePointer<json_t>, _ name: StaticString) throws(TokenError) -> Int64? {
         guard let member = json_object_get(object, name.cString) else { return nil }
-        guard member.pointee.type == JSON_INTEGER, case let value = Int64(json_integer_value(member)), safeIntegers.contains(value) else {
+        guard member.pointee.type == JSON_INTEGER, case let value = Int64(json_integer_value(member)), positiveSafeIntegers.contains(value)
+        else {
             throw TokenError(.malformed, "the claim \(name) is not an integer greater than 0 and less than 2^53")
         }
         return value

@@ -150,6 +150,3 @@ extension JSONValue {
         .array(values.map { .string($0) })
     }
 }
-
-/// The range of counters and times: positive, and exact in every JSON implementation (RFC 8259, section 6).
-let positiveSafeIntegers: ClosedRange<Int64> = 1...(1 << 53 - 1)

@@ -1,67 +1,6 @@
 package import ApproovBase
 public import Crypto
 
-/// The facts that evidence must contain besides the attester's own.
-public struct EvidenceRequest: Sendable, Hashable {
-    /// The authority's challenge.
-    public var challenge: String
-    /// The authority's URL, which prevents evidence from being forwarded to another authority.
-    public var audience: String
-    /// The account's name.
-    public var account: String
-    /// The host that the token is for.
-    public var host: String
-    /// The `pay` claim of the requested token; nil if the token is not bound.
-    public var payHash: String?
-    /// The version of this package.
-    public var sdkVersion: String
-    /// The version of the configuration in force.
-    public var configVersion: Int64
-    /// Whether the token is for one use.
-    public var limitedUse: Bool
-    /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
-    public var developmentKey: DevelopmentKey?
-    /// The base64url of the SHA-256 of the custom claims that travel beside the evidence; nil if no custom JWT is requested.
-    public var customClaimsHash: String?
-
-    /// Makes a request for evidence.
-    ///
-    /// - Parameters:
-    ///   - challenge: The authority's challenge.
-    ///   - audience: The authority's URL.
-    ///   - account: The account's name.
-    ///   - host: The host that the token is for.
-    ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
-    ///   - sdkVersion: The version of this package.
-    ///   - configVersion: The version of the configuration in force.
-    ///   - limitedUse: Whether the token is for one use.
-    ///   - developmentKey: The key that the evidence must prove; nil for none.
-    ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
-    public init(
-        challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
-        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil, customClaimsHash: String? = nil
-    ) {
-        self.challenge = challenge
-        self.audience = audience
-        self.account = account
-        self.host = host
-        self.payHash = payHash
-        self.sdkVersion = sdkVersion
-        self.configVersion = configVersion
-        self.limitedUse = limitedUse
-        self.developmentKey = developmentKey
-        self.customClaimsHash = customClaimsHash
-    }
-
-    /// Proves the development key, for ``Evidence/developmentKey``.
-    ///
-    /// - Parameter installationKey: The key that will sign the evidence.
-    /// - Returns: The proof; nil if the request has no development key.
-    public func developmentProof(of installationKey: P256.Signing.PublicKey) -> String? {
-        developmentKey?.proof(challenge: challenge, installationKey: installationKey)
-    }
-}
-
 /// Claims of an attester about itself (RFC 9334, section 8.1).
 ///
 /// The authority believes only that the key in them signed them, and judges the rest.
@@ -72,6 +11,12 @@ public struct Evidence: Sendable, Hashable {
     public static let mediaType = "application/jose"
     /// The most bytes of signed evidence.
     public static let maximumBytes = 16 * 1024
+    /// The most flags of the environment.
+    private static let maximumFlags = 32
+    /// The most bytes of a flag.
+    private static let maximumFlagBytes = 64
+    /// The most measurements.
+    private static let maximumMeasurements = 32
 
     /// The authority's challenge.
     public var challenge: String
@@ -167,7 +112,7 @@ public struct Evidence: Sendable, Hashable {
         appVersion = try within("app") { () throws(AttestationError) in try app.string("version") }
         measurements = try Evidence.measurements(try json.member("measurements"))
         environment = try json.strings("environment")
-        guard environment.count <= 32, environment.allSatisfy({ $0.utf8.count <= 64 }) else {
+        guard environment.count <= Self.maximumFlags, environment.allSatisfy({ $0.utf8.count <= Self.maximumFlagBytes }) else {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
@@ -183,7 +128,9 @@ public struct Evidence: Sendable, Hashable {
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
         try within("measurements") { () throws(AttestationError) in
             let entries = try json.object()
-            guard entries.count <= 32 else { throw AttestationError(.malformedMember, "must have at most 32 members") }
+            guard entries.count <= Self.maximumMeasurements else {
+                throw AttestationError(.malformedMember, "must have at most 32 members")
+            }
             var measurements: [String: String] = [:]
             for (name, value) in entries {
                 guard case .string(let text) = value, Base64.decode(text)?.count == 32 else {
@@ -221,71 +168,5 @@ public struct Evidence: Sendable, Hashable {
                 .tooLarge, "the evidence would have more than \(Evidence.maximumBytes) bytes; shorten the app's ID or version")
         }
         return text
-    }
-}
-
-/// Evidence that was signed by the key it contains and has that key's device ID.
-///
-/// Only verification makes values of this type.
-public struct VerifiedEvidence: Sendable {
-    /// The evidence that was signed.
-    public let evidence: Evidence
-    /// The key that signed it, with its thumbprint.
-    package let key: PublicJWK
-    /// The key that signed it.
-    public var installationKey: P256.Signing.PublicKey { key.key }
-
-    /// The installation's device ID.
-    public var deviceID: DeviceID { evidence.deviceID }
-
-    /// Verifies a compact JWS.
-    ///
-    /// The caller must still check challenge, audience, account and measurements.
-    ///
-    /// - Parameter compactJWS: The signed evidence.
-    /// - Throws: ``AttestationError`` with code `tooLarge` when the text exceeds ``Evidence/maximumBytes``; `malformedEvidence` when it has
-    ///   another shape, `typ` or `alg`, a header member besides `alg`, `jwk` and `typ`, or a device ID that is not the key's;
-    ///   `malformedSignature` when the signature does not verify.
-    public init(verifying compactJWS: String) throws(AttestationError) {
-        try self.init(verifying: Array(compactJWS.utf8))
-    }
-
-    /// Verifies a compact JWS given as bytes.
-    ///
-    /// - Parameter compactJWS: The signed evidence.
-    /// - Throws: ``AttestationError`` as when verifying text.
-    public init(verifying compactJWS: [UInt8]) throws(AttestationError) {
-        guard compactJWS.count <= Evidence.maximumBytes else {
-            throw AttestationError(.tooLarge, "the evidence has more than \(Evidence.maximumBytes) bytes")
-        }
-        guard let parts = CompactJWS(compactJWS) else {
-            throw AttestationError(.malformedEvidence, "evidence must be a compact JWS, three segments of canonical base64url")
-        }
-        do {
-            key = try Self.key(inHeader: parts.header)
-        } catch {
-            throw AttestationError(
-                .malformedEvidence, "the evidence's header must have alg ES256, typ \(Evidence.type) and jwk", cause: error)
-        }
-        guard ES256.verify(parts.signature, over: parts.signedBytes, by: key.key) else {
-            throw AttestationError(.malformedSignature, "the key in the header did not make the evidence's signature")
-        }
-        do {
-            evidence = try Evidence(json: try JSONValue(reading: parts.payload, limit: Evidence.maximumBytes))
-        } catch {
-            throw AttestationError(.malformedEvidence, "the payload is not evidence", cause: error)
-        }
-        guard evidence.deviceID == DeviceID(subjectPublicKeyInfo: key.subjectPublicKeyInfo) else {
-            throw AttestationError(.malformedEvidence, "is not the device ID of the key in the header", member: "deviceID")
-        }
-    }
-
-    private static func key(inHeader bytes: [UInt8]) throws(AttestationError) -> PublicJWK {
-        let header = try JSONValue(reading: bytes, limit: 1_024)
-        try header.requireOnly(["alg", "jwk", "typ"])
-        guard try header.string("alg") == "ES256", try header.string("typ") == Evidence.type else {
-            throw AttestationError(.malformedMember, "alg or typ has another value")
-        }
-        return try PublicJWK(json: try header.member("jwk"))
     }
 }

@@ -5,6 +5,11 @@ package import ApproovBase
 /// Its token and its code do not reveal whether the token will verify. Secure strings come with genuine evidence only, so their absence
 /// does.
 package struct AttestationResult: Sendable, Hashable {
+    /// The longest token that an app accepts, in characters; it must fit into a header.
+    private static let maximumTokenBytes = 8_192
+    /// The longest ARC, trace ID or reason for a rejection that an app accepts, in characters.
+    private static let maximumLabelBytes = 256
+
     /// The token, a JWT.
     package let token: String
     /// How long the token is valid, in seconds from its arrival.
@@ -90,7 +95,7 @@ package struct AttestationResult: Sendable, Hashable {
 
     /// Checks that a text fits into a header as a token.
     private static func token(_ text: String, _ name: String) throws(AttestationError) -> String {
-        guard (1...8_192).contains(text.utf8.count), text.utf8.allSatisfy(isTokenByte) else {
+        guard (1...maximumTokenBytes).contains(text.utf8.count), text.utf8.allSatisfy(isTokenByte) else {
             throw AttestationError(.malformedMember, "must be 1 to 8,192 characters of base64url and dots", member: name)
         }
         return text
@@ -108,7 +113,7 @@ package struct AttestationResult: Sendable, Hashable {
     /// Reads a short text of visible ASCII characters, because it goes into headers and logs.
     private static func label(_ json: JSONValue, _ name: String) throws(AttestationError) -> String {
         let text = try json.string(name)
-        guard text.utf8.count <= 256, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+        guard text.utf8.count <= maximumLabelBytes, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw AttestationError(.malformedMember, "must be at most 256 visible ASCII characters", member: name)
         }
         return text

@@ -12,6 +12,9 @@ public final class TrustAnchors: Sendable {
 
     let certificates: [Certificate]
 
+    /// The largest bundle of roots that is read, in bytes.
+    private static let maximumBundleBytes = 16 << 20
+
     /// The paths at which distributions keep their bundle of roots.
     ///
     /// They are fixed: no environment variable can substitute another file.
@@ -26,7 +29,7 @@ public final class TrustAnchors: Sendable {
     ///   well-formed PEM.
     public static func system() throws -> TrustAnchors {
         for path in systemBundles {
-            guard let bytes = try? BoundedFile.read(path, limit: 16 << 20) else { continue }
+            guard let bytes = try? BoundedFile.read(path, limit: maximumBundleBytes) else { continue }
             let blocks = try PEM.blocks(bytes, onFailure: .malformedCertificate, isStrict: false)
             let certificates = blocks.compactMap { try? Certificate(der: $0.bytes) }
             if !certificates.isEmpty { return try TrustAnchors(certificates: certificates) }

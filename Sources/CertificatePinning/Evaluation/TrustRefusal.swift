@@ -70,7 +70,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
         lookups: [TrustLookup] = [], openSSLError: Int32 = X509_V_ERR_APPLICATION_VERIFICATION
     ) {
         self.reason = reason
-        self.host = LoggableText.quoted(host, limit: 253)
+        self.host = LoggableText.quoted(host, limit: LoggableText.longestHost)
         // A server may send as many certificates as fit into 100 kB.
         self.presented = presented.prefix(Self.maximumPresented).map(PresentedCertificate.init)
         omittedCount = presented.count - self.presented.count

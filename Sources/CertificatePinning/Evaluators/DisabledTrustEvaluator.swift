@@ -25,7 +25,7 @@ public struct DisabledTrustEvaluator: ServerTrustEvaluating {
     /// - Returns: The verdict.
     public func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
         guard announced.isNew(host) else { return .trusted }
-        let name = LoggableText.quoted(host, limit: 253)
+        let name = LoggableText.quoted(host, limit: LoggableText.longestHost)
         if trust.isPathValidated {
             logger.warning("a DisabledTrustEvaluator has no effect beside other evaluators; remove it", metadata: ["host": "\(name)"])
         } else {

@@ -72,6 +72,6 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
         guard announced.isNew(host) else { return }
         logger.error(
             "PINS HAVE EXPIRED for this host and its server matches none, so path validation alone decides; update the pins",
-            metadata: ["host": "\(LoggableText.quoted(host, limit: 253))", "expired": "\(date)"])
+            metadata: ["host": "\(LoggableText.quoted(host, limit: LoggableText.longestHost))", "expired": "\(date)"])
     }
 }

@@ -66,7 +66,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private static let hardProblemLifetime: TimeInterval = 30
     /// The largest number of responders, and of CRLs, that are asked about one certificate.
     private static let maximumPlaces = 2
-    /// The length limit of a cached problem, in characters.
+    /// The length limit of a cached or logged problem, in characters.
     private static let maximumProblemLength = 500
 
     private let sources: Sources
@@ -259,6 +259,9 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         guard announced.isNew(host) else { return }
         logger.warning(
             "revocation could not be checked for this host; allowing the connection because failure is .soft",
-            metadata: ["host": "\(LoggableText.quoted(host, limit: 253))", "problem": "\(LoggableText.quoted(problem, limit: 500))"])
+            metadata: [
+                "host": "\(LoggableText.quoted(host, limit: LoggableText.longestHost))",
+                "problem": "\(LoggableText.quoted(problem, limit: Self.maximumProblemLength))",
+            ])
     }
 }

@@ -2,6 +2,13 @@ internal import Foundation
 
 /// The grammar of hosts, behind ``CanonicalHost``.
 enum HostName {
+    /// The most characters of a name (RFC 1035, section 3.1).
+    private static let longestName = 253
+    /// The most characters of a label (RFC 1035, section 3.1).
+    private static let longestLabel = 63
+    /// The most bytes of a text that is read: more than a name's, for brackets, a trailing dot and every form of IPv6.
+    private static let longestText = 512
+
     /// Why a text is not a host.
     enum Flaw: Error {
         case empty, percent, userInfo, port, notASCII, character, emptyLabel, longLabel, hyphen, long, number, address
@@ -30,15 +37,14 @@ enum HostName {
     static func alreadyCanonical(_ raw: String) -> String? {
         var raw = raw
         let isCanonical = raw.withUTF8 { bytes in
-            (1...253).contains(bytes.count) && bytes.allSatisfy { isNameByte($0) } && labelFlaw(bytes) == nil
+            (1...longestName).contains(bytes.count) && bytes.allSatisfy { isNameByte($0) } && labelFlaw(bytes) == nil
         }
         return isCanonical ? raw : nil
     }
 
     /// Reads a host in any accepted form.
     static func read(_ raw: String) -> Result<CanonicalHost, Flaw> {
-        // No host is longer than 253 characters; 512 bytes also cover brackets, a trailing dot and every form of IPv6.
-        guard raw.utf8.count <= 512 else { return .failure(.long) }
+        guard raw.utf8.count <= longestText else { return .failure(.long) }
         var bytes = [UInt8](raw.utf8)
         guard !bytes.isEmpty else { return .failure(.empty) }
         if let flaw = characterFlaw(bytes) { return .failure(flaw) }
@@ -55,7 +61,7 @@ enum HostName {
         guard !bytes.isEmpty else { return .failure(.emptyLabel) }
         for index in bytes.indices where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index]) { bytes[index] |= 0x20 }
         guard bytes.allSatisfy(isNameByte) else { return .failure(.character) }
-        guard bytes.count <= 253 else { return .failure(.long) }
+        guard bytes.count <= longestName else { return .failure(.long) }
         switch bytes.withUnsafeBufferPointer({ labelFlaw($0) }) {
         case nil: return .success(CanonicalHost(name: String(decoding: bytes, as: UTF8.self), kind: .name))
         case .number where isDottedQuad(bytes):
@@ -93,7 +99,7 @@ enum HostName {
             var end = start
             while end < bytes.count, bytes[end] != UInt8(ascii: ".") { end += 1 }
             guard end > start else { return .emptyLabel }
-            guard end - start <= 63 else { return .longLabel }
+            guard end - start <= longestLabel else { return .longLabel }
             guard bytes[start] != UInt8(ascii: "-"), bytes[end - 1] != UInt8(ascii: "-") else { return .hyphen }
             if end == bytes.count { return isNumber(bytes, start..<end) ? .number : nil }
             start = end + 1

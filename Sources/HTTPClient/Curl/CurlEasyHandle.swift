@@ -1,6 +1,5 @@
 import CLibCurl
 import COpenSSL
-import Synchronization
 
 /// Owns one libcurl easy handle, with the options that never change and the shape of the last request.
 ///
@@ -167,23 +166,5 @@ final class CurlEasyHandle: @unchecked Sendable {
             code == CURLE_OUT_OF_MEMORY ? .internalError : .unsupported,
             "this libcurl refused option \(option.rawValue) (\(String(cString: curl_easy_strerror(code)))), so nothing was sent; install a newer libcurl"
         )
-    }
-}
-
-/// Keeps easy handles for later requests: making one and setting its options costs more than the rest of a request's work.
-final class CurlEasyHandlePool: Sendable {
-    private static let capacity = 128
-    private let idle = Mutex<[CurlEasyHandle]>([])
-
-    func take() throws(TransportError) -> CurlEasyHandle {
-        if let handle = idle.withLock({ $0.popLast() }) { return handle }
-        return try CurlEasyHandle()
-    }
-
-    func give(back handle: CurlEasyHandle) {
-        handle.forgetRequest()
-        idle.withLock { idle in
-            if idle.count < Self.capacity { idle.append(handle) }
-        }
     }
 }

@@ -16,6 +16,8 @@ struct CurlRequestShape: Equatable {
 
     /// Content up to this many bytes is copied into the handle.
     static let smallLimit = 16_384
+    /// The most bytes of a streamed body that libcurl asks for at once.
+    private static let uploadBufferBytes = 65_536
 
     let isSecure: Bool
     /// False only for a rule that validates nothing (DisabledTrustEvaluator).
@@ -109,7 +111,7 @@ struct CurlRequestShape: Equatable {
         case .streamed(let length):
             try easy.set(CURLOPT_UPLOAD, 1)
             try easy.setLarge(CURLOPT_INFILESIZE_LARGE, length)
-            try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, 65_536)
+            try easy.set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
             try easy.setUploadCallbacks()
         }
         try easy.set(CURLOPT_CUSTOMREQUEST, method.rawValue)

@@ -5,33 +5,6 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Limits of a ``CurlTransport``.
-public struct CurlTransportConfiguration: Sendable {
-    /// The most connections to one host and port; further requests wait, or share a connection over HTTP/2.
-    public var maximumConnectionsPerHost = 16
-    /// The most idle connections kept for reuse, for each trust policy in use.
-    public var maximumIdleConnections = 64
-    /// The most concurrent HTTP/2 streams on a connection, if the server allows as many.
-    public var maximumStreamsPerConnection = 256
-    /// The longest time for which a connection takes new requests, busy or idle; from 1 millisecond to 23 days.
-    ///
-    /// Servers are judged when connections are made, so a certificate that expires or is revoked may go unnoticed for this long. After that
-    /// time, new requests use new connections, and requests under way end on the old ones.
-    public var maximumConnectionAge: Duration = .seconds(3_600)
-    /// The most requests at once, waiting ones included; one more fails with code `tooManyRequests`.
-    public var maximumRequests = 65_536
-    /// Fetches the OCSP responses and CRLs that evaluators ask for; nil: an ``HTTPLookupFetcher`` over the transport itself.
-    ///
-    /// The server's certificate names the URLs. The default refuses private addresses when the request does; your own fetcher must judge
-    /// the URLs itself.
-    public var lookupFetcher: (any TrustLookupFetching)?
-    /// How long the look-ups of one attempt may take together; slower ones count as failed.
-    public var lookupTimeout: Duration = .seconds(10)
-
-    /// Makes limits with the defaults above.
-    public init() {}
-}
-
 /// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread.
 ///
 /// It speaks HTTP/2 where the server does, otherwise HTTP/1.1. For ten minutes it speaks only HTTP/1.1 with an origin where HTTP/2 breaks
@@ -48,7 +21,7 @@ public struct CurlTransportConfiguration: Sendable {
 /// The transport ends, with the requests on it, when ``shutdown()`` is called or its last reference is released. The body of a response
 /// holds a reference until it is released.
 public final class CurlTransport: HTTPTransport, CancellableTransport {
-    fileprivate let mailbox: CurlMailbox
+    let mailbox: CurlMailbox
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     /// The requests under way.
@@ -238,48 +211,5 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
             return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
-    }
-}
-
-/// The body of a response that libcurl receives.
-///
-/// Releasing it before the body's end cancels the transfer.
-final class CurlBodySource: ResponseBodySource {
-    private let transfer: CurlTransfer
-    /// Retained, because the caller may have released it, and the session that holds it.
-    private let transport: CurlTransport
-
-    init(transfer: CurlTransfer, transport: CurlTransport) {
-        self.transfer = transfer
-        self.transport = transport
-    }
-
-    deinit {
-        // A message to a transfer that is over does nothing.
-        if !transfer.exchange.isOver { transport.mailbox.post(.cancel(transfer)) }
-    }
-
-    var trailers: HTTPFields { ResponseHeadParser.trailers(transfer.exchange.trailers) }
-
-    func next() async throws -> [UInt8]? {
-        // Local copies, because a cancellation may outlive the consumer.
-        let (transfer, mailbox) = (transfer, transport.mailbox)
-        // The whole of a small response is there when its head is. A cancelled task must end the transfer, even if there is more to read.
-        if !Task.isCancelled {
-            switch transfer.exchange.readNow() {
-            case .part(let part, let mayGoOn):
-                if mayGoOn { mailbox.post(.unpause(transfer)) }
-                return part
-            case .end(let result):
-                try result.get()
-                return nil
-            case .wait: break
-            }
-        }
-        return try await withTaskCancellationHandler {
-            try await transfer.exchange.next { mailbox.post(.unpause(transfer)) }
-        } onCancel: {
-            mailbox.post(.cancel(transfer))
-        }
     }
 }

@@ -4,6 +4,9 @@ import Synchronization
 
 /// Gives libcurl the request's content: from memory, from a file, or from a task that produces it.
 final class CurlUpload: Sendable {
+    /// The most bytes that fit into the windows of HTTP/2 with every server.
+    private static let smallBytes = 16_384
+
     enum Source: Sendable {
         case none
         case bytes([UInt8])
@@ -57,7 +60,7 @@ final class CurlUpload: Sendable {
     }
 
     /// Whether the content is ready and fits into the windows of HTTP/2, so that it goes out even if the server reads none of it.
-    var isSmall: Bool { canRewind && length.map { $0 <= 16_384 } == true }
+    var isSmall: Bool { canRewind && length.map { $0 <= Self.smallBytes } == true }
 
     /// Whether libcurl may send the content again from its start.
     var canRewind: Bool {

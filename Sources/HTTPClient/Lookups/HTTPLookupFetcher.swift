@@ -13,6 +13,12 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     /// The look-up parses the CRL. The evaluator checks its signature inside a handshake, on the transport's one thread, which takes some
     /// milliseconds for the largest CRL.
     public static let maximumCRLBytes = 1 << 20
+    /// The largest header section of an answer, in bytes.
+    private static let maximumHeaderBytes = 16 << 10
+    /// How long connecting may take, and each wait for the server.
+    private static let idleTimeout: Duration = .seconds(5)
+    /// How long one look-up may take.
+    private static let totalTimeout: Duration = .seconds(10)
 
     private let transport: any HTTPTransport
     private let policy: TrustPolicy
@@ -54,10 +60,10 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
             case .crl: (Self.maximumCRLBytes, ["application/pkix-crl", "application/x-pkcs7-crl", "application/octet-stream"])
             }
         var options = TransferOptions()
-        options.connectTimeout = .seconds(5)
-        options.idleTimeout = .seconds(5)
-        options.totalTimeout = .seconds(10)
-        options.maximumHeaderBytes = 16 << 10
+        options.connectTimeout = Self.idleTimeout
+        options.idleTimeout = Self.idleTimeout
+        options.totalTimeout = Self.totalTimeout
+        options.maximumHeaderBytes = Self.maximumHeaderBytes
         options.maximumBodyBytes = limit
         options.decompresses = false
         options.proxy = proxy

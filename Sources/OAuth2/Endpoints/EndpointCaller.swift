@@ -10,6 +10,8 @@ struct EndpointCaller: Sendable {
     static let maximumAnswerBytes = 64 * 1_024
     /// How long one exchange may take, in seconds.
     static let timeout: TimeInterval = 30
+    /// The longest wait without an answer's next byte, in seconds.
+    private static let idleTimeout: TimeInterval = 15
 
     private let client: OAuth2Client
     private let session: ApproovSession
@@ -23,7 +25,7 @@ struct EndpointCaller: Sendable {
         wrapped.httpCookieStorage = nil
         wrapped.httpShouldSetCookies = false
         wrapped.urlCache = nil
-        wrapped.timeoutIntervalForRequest = 15
+        wrapped.timeoutIntervalForRequest = Self.idleTimeout
         wrapped.timeoutIntervalForResource = Self.timeout
         var configuration = ApproovSessionConfiguration()
         // A redirect would take the secret or the refresh token to another place.

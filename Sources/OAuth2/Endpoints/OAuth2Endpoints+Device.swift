@@ -6,6 +6,10 @@ extension OAuth2Endpoints {
     private static let longestDeviceLifetime: Int64 = 3_600
     /// The longest pause between two questions.
     private static let longestInterval: Duration = .seconds(300)
+    /// The pause between two questions, if the server names none (RFC 8628, section 3.2).
+    private static let standardInterval: Duration = .seconds(5)
+    /// What `slow_down` adds to the pause (RFC 8628, section 3.5).
+    private static let slowDownStep: Duration = .seconds(5)
 
     /// Asks for a device code, for an app that has no browser (RFC 8628, section 3.1).
     ///
@@ -36,7 +40,7 @@ extension OAuth2Endpoints {
         }
         let interval: Duration
         switch members["interval"] {
-        case nil, .null?: interval = .seconds(5)
+        case nil, .null?: interval = Self.standardInterval
         case .integer(let seconds)? where seconds >= 0: interval = min(.seconds(max(1, seconds)), Self.longestInterval)
         default: throw TokenResponse.malformed("its interval is not a whole number of seconds")
         }
@@ -71,7 +75,7 @@ extension OAuth2Endpoints {
             } catch let error as OAuth2Error where error.code == .requestRefused {
                 switch error.serverError {
                 case .authorizationPending: continue
-                case .slowDown: interval += .seconds(5)
+                case .slowDown: interval += Self.slowDownStep
                 case .expiredToken: throw Self.deviceExpired(error)
                 case .accessDenied:
                     throw OAuth2Error(

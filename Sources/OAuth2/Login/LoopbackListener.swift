@@ -1,45 +1,6 @@
 internal import ApproovBase
 internal import Glibc
 
-/// Bounds of a listener for redirects.
-struct LoopbackLimits: Sendable {
-    /// The most bytes of a request's head.
-    var maximumRequestBytes = 8_192
-    /// How long one connection may take.
-    var connectionTimeout: Duration = .seconds(5)
-    /// The most connections at a time; further ones wait in the system's queue.
-    var maximumConnections = 16
-    /// How long no connection is accepted after the system refused one, for example because the process has too many open files.
-    var acceptPause: Duration = .milliseconds(100)
-    /// Accepts a connection of the listening socket; returns a descriptor, or -1 and sets `errno`.
-    var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }
-}
-
-/// An event that ends a wait for sockets, from another thread.
-final class StopSignal: Sendable {
-    /// Becomes readable with the event.
-    let descriptor: Int32
-    private let end: Int32
-
-    init() throws {
-        var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
-            throw OAuth2Error(.configurationError, "the system has no descriptor left; raise the limit of open files")
-        }
-        (descriptor, end) = (ends[0], ends[1])
-    }
-
-    deinit {
-        close(descriptor)
-        close(end)
-    }
-
-    func send() {
-        var one: UInt8 = 1
-        _ = Glibc.send(end, &one, 1, Int32(MSG_NOSIGNAL))
-    }
-}
-
 /// A socket on 127.0.0.1 that answers browsers until one brings what is expected.
 final class LoopbackListener: Sendable {
     /// A browser's connection.

@@ -8,6 +8,9 @@ internal import Synchronization
 /// It listens on 127.0.0.1, on a port that the system picks. Only a GET for its path, with its own address as the host and with the state of
 /// the request, is accepted; other pages and programs get an error and change nothing. The server must accept any port in the redirect URI.
 public final class LoopbackRedirect: Sendable {
+    /// The longest path of a redirect URI, in bytes.
+    private static let longestPath = 256
+
     /// The redirect URI for ``AuthorizationRequest``, such as `http://127.0.0.1:49152/callback`.
     public let redirectURI: URL
     private let listener: Mutex<LoopbackListener?>
@@ -25,7 +28,7 @@ public final class LoopbackRedirect: Sendable {
 
     init(path: String, clock: any TimeSource, limits: LoopbackLimits) throws {
         let isAllowed = { (byte: UInt8) in (0x21...0x7E).contains(byte) && !"?#%\\\"<>".utf8.contains(byte) }
-        guard path.hasPrefix("/"), path.utf8.count <= 256, path.utf8.allSatisfy(isAllowed) else {
+        guard path.hasPrefix("/"), path.utf8.count <= Self.longestPath, path.utf8.allSatisfy(isAllowed) else {
             throw OAuth2Error(.configurationError, "the path of a redirect begins with / and has neither a query nor percent signs")
         }
         let listener = try LoopbackListener(path: path, clock: clock, limits: limits)

@@ -123,7 +123,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     public func token() async throws -> BearerToken {
         let before = state.withLock { $0.changes }
         let stored = try await store.token(for: key)
-        if let stored { await changeOfUser(to: stored, readAfter: before)?.value }
+        if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
         if let stored, !isDue(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         return try await renewed(stored, refused: nil)
@@ -140,15 +140,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     private func hasRefresh(_ token: BearerToken) -> Bool { token.refreshToken != nil || !(strategy is RefreshTokenStrategy) }
 
-    /// Wipes the sessions if another process has logged the token's user in.
-    ///
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - before: The number of changes of the user before the token was read.
-    /// - Returns: The change, for which the request must wait; nil if there is none.
-    private func changeOfUser(to token: BearerToken, readAfter before: Int) -> Task<Void, Never>? {
-        guard authorization.level == .user else { return nil }
-        return state.withLock { state in
+    /// Wipes the sessions if another process has logged the token's user in, or waits until another request has done so.
+    private func noteUser(of token: BearerToken, readAfter before: Int) async {
+        let change = state.withLock { state in
             state.change(to: token, readAfter: before) { number in
                 // Not a child task: the change belongs to all requests that wait for it.
                 Task { [self] in
@@ -156,6 +150,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
                 }
             }
         }
+        await change?.value
     }
 
     /// Returns the credential for a request.
@@ -171,9 +166,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     package func credentialAtOnce() -> Credential? {
         guard authorization.type == .bearer, let immediateStore else { return nil }
         let before = state.withLock { $0.changes }
-        guard let stored = immediateStore.tokenAtOnce(for: key), !isDue(stored), changeOfUser(to: stored, readAfter: before) == nil else {
-            return nil
-        }
+        guard let stored = immediateStore.tokenAtOnce(for: key), !isDue(stored) else { return nil }
+        // Another user's token must wait until the sessions are wiped.
+        if authorization.level == .user, state.withLock({ $0.isOfAnotherUser(stored, readAfter: before) }) { return nil }
         return stored.credential
     }
 

@@ -58,6 +58,21 @@ struct RenewalState {
         login = token.loginID
     }
 
+    /// Notes a token of the store, and returns whether it is another user's, who was not logged in here.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - changes: ``changes`` before the token was read: a token that was read before a change says nothing.
+    /// - Returns: Whether it is another user's.
+    mutating func isOfAnotherUser(_ token: BearerToken, readAfter changes: Int) -> Bool {
+        guard ownChanges == 0, changes == self.changes, login != token.loginID else { return false }
+        guard login != nil else {
+            login = token.loginID
+            return false
+        }
+        return true
+    }
+
     /// Notes a token of the store, and returns the change of the user if it is another user's, who was not logged in here.
     ///
     /// The request that asks for the token must wait for the change, also if another request has begun it: it may carry cookies of the user
@@ -71,11 +86,7 @@ struct RenewalState {
     mutating func change(
         to token: BearerToken, readAfter changes: Int, begin: (_ number: Int) -> Task<Void, Never>
     ) -> Task<Void, Never>? {
-        guard ownChanges == 0, changes == self.changes, login != token.loginID else { return nil }
-        guard login != nil else {
-            login = token.loginID
-            return nil
-        }
+        guard isOfAnotherUser(token, readAfter: changes) else { return nil }
         if let noticed, noticed.login == token.loginID { return noticed.task }
         lastNumber += 1
         let task = begin(lastNumber)

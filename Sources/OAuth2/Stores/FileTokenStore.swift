@@ -32,7 +32,7 @@ public final class FileTokenStore: TokenStore {
     ///   - directory: The folder; it is made with mode 0700 when the first token is stored.
     ///   - key: The key that seals the files.
     ///   - lockTimeout: How long a renewal waits for the renewal of another process.
-    public init(directory: URL, key: WrappingKey, lockTimeout: Duration = .seconds(90)) {
+    public init(directory: URL, key: WrappingKey, lockTimeout: Duration = TokenLocks.turnTimeout) {
         let path = directory.path(percentEncoded: false)
         folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         wrappingKey = key

@@ -3,7 +3,12 @@ internal import Crypto
 package import Foundation
 
 /// The lock files of a store that keeps its tokens elsewhere than in files.
-package final class TokenLocks: Sendable {
+@usableFromInline package final class TokenLocks: Sendable {
+    /// How long a renewal waits for the renewal of another process.
+    @usableFromInline static let turnTimeout: Duration = .seconds(90)
+    /// How long a change of the store waits for that of another process.
+    private static let changeTimeout: Duration = .seconds(5)
+
     private let folder: String
     private let turns = Turns<TokenKey>()
 
@@ -25,7 +30,7 @@ package final class TokenLocks: Sendable {
     package func withExclusiveAccess<Value: Sendable>(
         for key: TokenKey, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let lock = try lock(key, ".turn", timeout: .seconds(90))
+        let lock = try lock(key, ".turn", timeout: Self.turnTimeout)
         // First the tasks of this process among themselves, so that only one of them asks the system again and again.
         return try await turns.take(key) {
             try await Self.naming { try await lock.withLockHeld(body) }
@@ -35,7 +40,7 @@ package final class TokenLocks: Sendable {
     /// Runs a short change of the store while no other task or process runs one for the same key; occupies the thread while it waits.
     package func withLock<Value>(for key: TokenKey, _ body: () throws -> Value) throws -> Value {
         do {
-            return try lock(key, ".lock", timeout: .seconds(5)).withLock(body)
+            return try lock(key, ".lock", timeout: Self.changeTimeout).withLock(body)
         } catch let error as FileLock.Failure {
             throw Self.busy(error)
         }

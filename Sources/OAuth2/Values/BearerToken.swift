@@ -10,6 +10,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     static let defaultLifetime: TimeInterval = 3_600
     /// The longest life that counts, in seconds: a longer one is cut to a year.
     static let longestLifetime: TimeInterval = 365 * 86_400
+    /// How long before its end a token counts as expired, in seconds; at most a tenth of its life.
+    private static let expiryMargin: TimeInterval = 60
     /// The most bytes of an access token or a refresh token.
     static let maximumBytes = 16 * 1_024
 
@@ -80,7 +82,7 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     /// - Parameter date: The time to judge by.
     /// - Returns: Whether it should be renewed.
     public func isExpired(at date: Date) -> Bool {
-        let margin = min(60, max(0, expiresAt.timeIntervalSince(issuedAt) / 10))
+        let margin = min(Self.expiryMargin, max(0, expiresAt.timeIntervalSince(issuedAt) / 10))
         return date >= expiresAt.addingTimeInterval(-margin)
     }
 

@@ -12,6 +12,11 @@ public struct OAuth2Client: Hashable, Sendable {
         case none
     }
 
+    /// The longest identifier, in characters.
+    private static let longestID = 1_024
+    /// The longest secret, in characters.
+    private static let longestSecret = 4_096
+
     /// The client's identifier.
     public let id: String
     /// The client's secret; nil for a public client.
@@ -31,11 +36,11 @@ public struct OAuth2Client: Hashable, Sendable {
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the identifier or the secret is empty or has characters that RFC 6749,
     ///   appendix A, does not allow, or when the secret and the authentication contradict each other.
     public init(id: String, secret: ClientSecret? = nil, server: OAuth2Server, authentication: Authentication? = nil) throws {
-        guard OAuth2Text.isVisible(id, limit: 1_024) else {
+        guard OAuth2Text.isVisible(id, limit: Self.longestID) else {
             throw OAuth2Error(.configurationError, "the client's identifier must be 1 to 1024 printable ASCII characters")
         }
         if let secret {
-            guard OAuth2Text.isVisible(secret.text, limit: 4_096) else {
+            guard OAuth2Text.isVisible(secret.text, limit: Self.longestSecret) else {
                 throw OAuth2Error(.configurationError, "the client's secret must be 1 to 4096 printable ASCII characters")
             }
         }

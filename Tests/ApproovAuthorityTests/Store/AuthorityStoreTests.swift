@@ -44,7 +44,6 @@ import Testing
     @Test("A new store's tokens name audience and installation key; one of a release that always named the issuer keeps naming it")
     func claimPolicy() async throws {
         let first = try await AuthorityBench()
-        #expect(first.store.snapshot.claimPolicy == ClaimPolicy())
         #expect(first.store.namesAudience && first.store.includesInstallationKey)
         #expect(!first.store.namesIssuer && !first.store.namesSubject)
         try await first.store.database.connections.write { database in

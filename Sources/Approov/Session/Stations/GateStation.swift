@@ -49,8 +49,3 @@ struct GateStation: Sendable {
         throw ApproovError(.networkingError, "the gate closed again and again while the request was prepared; try again")
     }
 }
-
-/// An error that ends a request at once: no interceptor is asked whether to send it again.
-struct FinalError: Error {
-    let cause: any Error
-}

@@ -109,7 +109,7 @@ struct InterceptorStation: Sendable {
             }
         }
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.
-        if draft.addedTimeout == nil, draft.request.timeoutInterval == 60 { draft.addedTimeout = additions.timeout }
+        if draft.addedTimeout == nil, draft.request.timeoutInterval == URLRequest.standardTimeout { draft.addedTimeout = additions.timeout }
     }
 
     /// Has an interceptor adapt a request, in a barrier if it asks for one.

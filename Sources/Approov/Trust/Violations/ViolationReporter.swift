@@ -13,6 +13,9 @@ final class ViolationReporter: Sendable {
     static let queueLimit = 16
     /// The longest time for one report.
     private static let timeout: Duration = .seconds(10)
+    private static let connectTimeout: Duration = .seconds(5)
+    /// The largest answer of a report server, in bytes.
+    private static let maximumAnswerBytes = 4_096
 
     /// Decides which reports may be sent; shared with the sending task.
     private final class Ledger: Sendable {
@@ -83,9 +86,9 @@ final class ViolationReporter: Sendable {
 
     private static func send(_ report: ViolationReport, to target: TransportURL, policy: TrustPolicy) async throws {
         var options = TransferOptions()
-        options.connectTimeout = .seconds(5)
+        options.connectTimeout = connectTimeout
         options.totalTimeout = timeout
-        options.maximumBodyBytes = 4_096
+        options.maximumBodyBytes = maximumAnswerBytes
         let request = TransportRequest(
             url: target, method: .post, headerFields: [.contentType: "application/json"], body: .bytes(report.serialized), policy: policy,
             options: options)

@@ -1,32 +1,6 @@
 internal import COpenSSL
 internal import Foundation
 
-/// The status of one certificate, from a verified OCSP response or CRL.
-struct RevocationStatus: Sendable, Equatable {
-    enum Value: Sendable, Equatable {
-        case good
-        /// Revoked, with the time of the revocation if it is known.
-        case revoked(Date?)
-    }
-
-    let value: Value
-    /// When the status expires.
-    let validUntil: Date
-}
-
-/// Why an answer gives no valid status.
-struct RevocationProblem: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// A certificate of a validated path with its issuer, which decides about its revocation.
-struct IssuedCertificate {
-    let certificate: Certificate
-    let issuer: Certificate
-}
-
 /// The rules that OCSP responses and CRLs share.
 enum RevocationRules {
     /// The accepted difference between the clocks of issuer and client, in seconds.

@@ -2,18 +2,6 @@ import NIOCore
 import NIOTLS
 import Synchronization
 
-/// The counters of a test server.
-public struct ServerCounters: Sendable, Equatable {
-    /// TCP connections accepted.
-    public var connections = 0
-    /// TLS handshakes completed; stays 0 on a server without TLS.
-    public var handshakes = 0
-    /// Requests whose head was read.
-    public var requests = 0
-    /// Connections open now.
-    public var open = 0
-}
-
 /// Counts what happens on a server's connections and can end them.
 final class ConnectionLedger: Sendable {
     private struct State {
@@ -58,20 +46,5 @@ final class ConnectionLedger: Sendable {
             // The ledger learns of the close at the same moment; let it update its list first.
             await Task.yield()
         }
-    }
-}
-
-/// Sits behind the TLS handler and reports its completed handshake.
-final class HandshakeObserver: ChannelInboundHandler {
-    typealias InboundIn = NIOAny
-    typealias InboundOut = NIOAny
-
-    private let ledger: ConnectionLedger
-
-    init(ledger: ConnectionLedger) { self.ledger = ledger }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted = event as? TLSUserEvent { ledger.completedHandshake() }
-        context.fireUserInboundEventTriggered(event)
     }
 }

@@ -1,0 +1,7 @@
+/// The rules under which a request was prepared.
+package protocol RequestRules: AnyObject, Sendable {
+    /// Whether no newer rules have replaced them.
+    ///
+    /// Called on the transport's thread, so it must not block.
+    var areInForce: Bool { get }
+}
