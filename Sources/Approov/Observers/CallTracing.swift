@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import HTTPTypes
 import Instrumentation
 import Tracing
@@ -7,6 +8,8 @@ struct CallTracing: Sendable {
     let tracer: any Tracer
     /// The names, in lower case, of the fields that a tracer must not set.
     let reserved: Set<String>
+    /// Those of the last call: many calls in a row have equal ones, and it takes longer to make them than to compare.
+    fileprivate let attributes = LastValue<CallAttributes, SpanAttributes>()
 
     /// Starts the span of a call, as a child of the task's current one.
     ///
@@ -38,10 +41,8 @@ struct CallSpan: Sendable {
     ///   - version: The protocol, such as "HTTP/2".
     ///   - resent: The number of requests that were sent after the first one.
     func end(_ request: RequestSummary?, status: Int, version: String, resent: Int) {
-        var attributes = attributes(of: request, status, resent)
-        if version.hasPrefix("HTTP/") { attributes["network.protocol.version"] = .string(String(version.dropFirst(5))) }
-        if status >= 400 { attributes["error.type"] = .string(String(status)) }
-        end(with: attributes, isFailure: status >= 400)
+        let failure = status >= 400 ? String(status) : nil
+        end(CallAttributes(method: method, request: request, status: status, version: version, resent: resent, failure: failure))
     }
 
     /// Ends the span of a call that failed.
@@ -52,47 +53,85 @@ struct CallSpan: Sendable {
     ///   - status: The status; nil without a response.
     ///   - resent: The number of requests that were sent after the first one.
     func end(_ request: RequestSummary?, failure code: ApproovError.Code?, status: Int?, resent: Int) {
-        var attributes = attributes(of: request, status, resent)
-        attributes["error.type"] = .string(FailureLabel.of(code))
-        end(with: attributes, isFailure: true)
+        end(CallAttributes(method: method, request: request, status: status, resent: resent, failure: FailureLabel.of(code)))
     }
 
-    private func attributes(of request: RequestSummary?, _ status: Int?, _ resent: Int) -> [String: SpanAttribute] {
-        var attributes: [String: SpanAttribute] = [:]
-        attributes.reserveCapacity(Self.maximumAttributes)
-        attributes["http.request.method"] = .string(method)
+    private func end(_ call: CallAttributes) {
+        let attributes = tracing.attributes.value(for: call) { SpanAttributes($0.all) }
+        // The tracer may have given the span some of its own.
+        var earlier = span.attributes
+        if earlier.isEmpty {
+            span.attributes = attributes
+        } else {
+            earlier.merge(attributes)
+            span.attributes = earlier
+        }
+        if call.failure != nil { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
+    }
+}
+
+/// What the attributes of a span tell of a call.
+private struct CallAttributes: Equatable, Sendable {
+    /// What they tell of the request that was sent first.
+    struct Request: Equatable, Sendable {
+        var scheme: String
+        var host: String
+        var port: Int
+        var path: String
+        var queryNames: [String]
+        var isAttested: Bool
+        var isOblivious: Bool
+    }
+
+    var method: String
+    var request: Request?
+    var status: Int?
+    var version: String?
+    /// The number of requests that were sent after the first one.
+    var resent: Int
+    /// The value of `error.type`; nil for a success.
+    var failure: String?
+
+    init(method: String, request: RequestSummary?, status: Int?, version: String? = nil, resent: Int, failure: String?) {
+        self.method = method
+        self.request = request.map { request in
+            Request(
+                scheme: request.scheme, host: request.host, port: request.port, path: request.path, queryNames: request.queryNames,
+                isAttested: request.isAttested, isOblivious: request.isOblivious)
+        }
+        self.status = status
+        self.version = version
+        self.resent = resent
+        self.failure = failure
+    }
+
+    /// The attributes by their names.
+    var all: [String: SpanAttribute] {
+        var attributes: [String: SpanAttribute] = ["http.request.method": .string(method)]
         if let status { attributes["http.response.status_code"] = .int64(Int64(status)) }
+        if let version, version.hasPrefix("HTTP/") { attributes["network.protocol.version"] = .string(String(version.dropFirst(5))) }
         if resent > 0 { attributes["http.request.resend_count"] = .int64(Int64(resent)) }
+        if let failure { attributes["error.type"] = .string(failure) }
         guard let request else { return attributes }
-        let query = request.queryNames.map { $0 == "*" ? "REDACTED" : "\($0)=REDACTED" }.joined(separator: "&")
-        let isDefaultPort = request.port == (request.scheme == "https" ? 443 : 80)
-        let host = request.host.contains(":") ? "[\(request.host)]" : request.host
         attributes["server.address"] = .string(request.host)
         attributes["server.port"] = .int64(Int64(request.port))
         attributes["url.scheme"] = .string(request.scheme)
-        attributes["url.full"] = .string(
-            "\(request.scheme)://\(host)\(isDefaultPort ? "" : ":\(request.port)")\(request.path)\(query.isEmpty ? "" : "?\(query)")")
+        attributes["url.full"] = .string(request.url)
         attributes["approov.attested"] = .bool(request.isAttested)
         attributes["approov.oblivious"] = .bool(request.isOblivious)
         return attributes
     }
+}
 
-    private func end(with attributes: [String: SpanAttribute], isFailure: Bool) {
-        // The tracer may have given the span some of its own.
-        let earlier = span.attributes
-        if earlier.isEmpty {
-            span.attributes = SpanAttributes(attributes)
-        } else {
-            var all = earlier
-            all.merge(SpanAttributes(attributes))
-            span.attributes = all
-        }
-        if isFailure { span.setStatus(SpanStatus(code: .error)) }
-        span.end()
+extension CallAttributes.Request {
+    /// The URL without the values of its query.
+    fileprivate var url: String {
+        let query = queryNames.map { $0 == "*" ? "REDACTED" : "\($0)=REDACTED" }.joined(separator: "&")
+        let isDefaultPort = port == (scheme == "https" ? 443 : 80)
+        let name = host.contains(":") ? "[\(host)]" : host
+        return "\(scheme)://\(name)\(isDefaultPort ? "" : ":\(port)")\(path)\(query.isEmpty ? "" : "?\(query)")"
     }
-
-    /// The most attributes that a span gets here.
-    private static let maximumAttributes = 11
 }
 
 /// Writes a tracer's values into header fields.
