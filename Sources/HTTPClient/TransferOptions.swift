@@ -48,7 +48,7 @@ public struct TransferOptions: Sendable {
     /// The rules under which the request was prepared; nil if they cannot change.
     ///
     /// The transport asks them when the connection is ready, and sends nothing once they are out of date.
-    package var rules: (any RequestRules)?
+    package var rules: (any TransferRules)?
 
     /// The length that a file to upload must have; nil for any.
     ///

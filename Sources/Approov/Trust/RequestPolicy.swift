@@ -2,7 +2,7 @@ import CertificatePinning
 import HTTPClient
 
 /// The rules that apply to one request from beginning to end.
-final class RequestPolicy: RequestRules {
+final class RequestPolicy: TransferRules {
     /// Decides which servers are trusted.
     let trust: TrustPolicy
     /// Decides which hosts get tokens; nil without a service.

@@ -26,6 +26,16 @@ package enum LoggableText {
     /// The longest host that is not cut, in characters: the longest valid name.
     package static let longestHost = 253
 
+    /// The text without what precedes its last `@` after the scheme: in a URL, that is user information (RFC 3986, section 3.2.1).
+    ///
+    /// - Parameter text: A URL, a host, or what a user wrote in the place of one.
+    /// - Returns: The text without a password.
+    package static func withoutUser(_ text: String) -> String {
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        guard let sign = text[start...].lastIndex(of: "@") else { return text }
+        return text[..<start] + "..." + text[sign...]
+    }
+
     /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
     package static func name(_ name: String) -> String {
         // Most names need no change.

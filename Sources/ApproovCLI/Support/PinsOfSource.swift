@@ -23,10 +23,11 @@ struct PinsOfSource {
         do {
             url = try TransportURL(source.contains("://") ? source : "https://\(source)/")
         } catch {
-            throw CommandFailure("\(source) is neither a file nor a host name: \(error)")
+            throw CommandFailure("\(LoggableText.withoutUser(source)) is neither a file nor a host name: \(error)")
         }
         guard url.isSecure else {
-            throw CommandFailure("\(source) is plain http and has no certificates; give an https URL or a host name")
+            throw CommandFailure(
+                "\(LoggableText.withoutUser(source)) is plain http and has no certificates; give an https URL or a host name")
         }
         let presented = try await PresentedChain.of(url)
         let report = PinReport(host: url.host.name, presented)

@@ -34,7 +34,8 @@ public struct CanonicalHost: Hashable, Sendable, CustomStringConvertible {
         switch HostName.read(raw) {
         case .success(let host): self = host
         case .failure(let flaw):
-            throw PinningError(.malformedHost, "\"\(LoggableText.quoted(raw))\" is not a host: \(flaw.explanation)")
+            let shown = LoggableText.quoted(LoggableText.withoutUser(raw))
+            throw PinningError(.malformedHost, "\"\(shown)\" is not a host: \(flaw.explanation)")
         }
     }
 

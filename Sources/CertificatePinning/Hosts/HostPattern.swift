@@ -54,7 +54,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
             } else {
                 (includeSubdomains ? .exactAndBelow : .exact, text[...])
             }
-        let quoted = "\"\(LoggableText.quoted(text))\""
+        let quoted = "\"\(LoggableText.quoted(LoggableText.withoutUser(text)))\""
         guard !rest.contains("*") else {
             throw PinningError(
                 .malformedPattern, "\(quoted) is not a host pattern: a * can only be the first label, as in *.example.com")

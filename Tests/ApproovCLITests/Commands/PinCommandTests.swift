@@ -118,6 +118,10 @@ struct PinCommandTests {
         #expect(url.exitCode == 1 && url.errors.contains("localhost port 1: connectionFailed"), "\(url.errors)")
         let plain = try await Approov.run("pin", "-get", "http://localhost:1/")
         #expect(plain.exitCode == 1 && plain.errors.contains("plain http"))
+        for scheme in ["http", "https"] {
+            let secret = try await Approov.run("pin", "-get", "\(scheme)://bob:secret@localhost:1/")
+            #expect(secret.exitCode == 1 && !secret.errors.contains("secret") && !secret.errors.contains("bob"), "\(secret.errors)")
+        }
         for file in ["nope.pem", "folder/nope", "./nope.pem"] {
             let run = try await Approov.run("pin", "-get", file)
             #expect(run.exitCode == 1 && run.errors.contains("there is no file \(file)"), "\(run.errors)")

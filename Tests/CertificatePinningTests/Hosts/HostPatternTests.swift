@@ -97,6 +97,13 @@ struct HostPatternTests {
         }
     }
 
+    @Test("The error for a URL in the place of a pattern has neither user nor password")
+    func userInformation() throws {
+        let error = #expect(throws: PinningError.self) { try HostPattern("https://bob:secret@api.example.com") }
+        let text = String(describing: try #require(error))
+        #expect(text.contains("https://...@api.example.com") && !text.contains("bob") && !text.contains("secret"), "\(text)")
+    }
+
     @Test("A name of one label can be a host", arguments: ["localhost", "intranet", "db1"])
     func singleLabels(text: String) throws {
         #expect(try HostPattern(text).matches(CanonicalHost(text)))

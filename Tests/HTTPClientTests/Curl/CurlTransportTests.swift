@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Rules that are replaced after so many questions.
-    final class AgingRules: RequestRules {
+    final class AgingRules: TransferRules {
         private let questions: Shared<Int>
 
         init(after questions: Int) { self.questions = Shared(questions) }

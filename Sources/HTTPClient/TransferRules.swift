@@ -1,5 +1,5 @@
 /// The rules under which a request was prepared.
-package protocol RequestRules: AnyObject, Sendable {
+package protocol TransferRules: AnyObject, Sendable {
     /// Whether no newer rules have replaced them.
     ///
     /// Called on the transport's thread, so it must not block.
