@@ -133,7 +133,12 @@ public final class AuthenticatedRequests: CredentialInterceptor {
 
     /// Renews the credential if the server refused it, and decides whether to send the request again.
     public func retry(_ exchange: RequestExchange) async -> RetryDecision {
-        guard isRefused(exchange), case .response(let response) = exchange.outcome, !hasOwn(exchange.request),
+        isRefused(exchange) ? await retryRefused(exchange) : .doNotRetry
+    }
+
+    /// Renews the refused credential, and decides whether to send the request again.
+    package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision {
+        guard case .response(let response) = exchange.outcome, !hasOwn(exchange.request),
             response.statusCode == 401 || exchange.request.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
             isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }

@@ -23,8 +23,11 @@ package protocol CredentialInterceptor: RequestInterceptor {
     /// - Throws: What ``RequestInterceptor/adapt(_:)`` throws.
     func fieldValueAtOnce(for url: TransportURL) throws -> ImmediateFieldValue
 
-    /// Whether an outcome refuses the credential, so that the interceptor must decide about another attempt, which may wait.
+    /// Whether an outcome refuses the credential; ``retryRefused(_:)`` then decides, and otherwise the request is not sent again.
     func isRefused(_ exchange: RequestExchange) -> Bool
+
+    /// Renews a refused credential, which may wait, and decides whether to send the request again.
+    func retryRefused(_ exchange: RequestExchange) async -> RetryDecision
 }
 
 /// The value of a header that an interceptor adds, or that it is not known yet.

@@ -42,6 +42,8 @@ final class CallObservation: Sendable {
         self.time = time
     }
 
+    deinit { for queue in queues { queue.finish() } }
+
     /// Begins to watch a call of the app.
     ///
     /// - Parameters:

@@ -31,6 +31,9 @@ final class ObserverQueue: Sendable {
         }
     }
 
+    /// Ends a pause, because no more events come.
+    func finish() { hurry.signal() }
+
     /// Delivers all that waits, and then once each pause, until nothing waits at its end.
     ///
     /// Without the pause, each event of a busy session would wake this thread: that costs more than all other work on the event.

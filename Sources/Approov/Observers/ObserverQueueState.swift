@@ -48,10 +48,10 @@ struct ObserverQueueState {
 
     /// Notes that the observer has got the events that were taken last.
     ///
-    /// - Returns: Whether the delivery pauses, because few events wait.
+    /// - Returns: Whether the delivery pauses, because few events wait and none was dropped: until the next delivery, each event would be.
     mutating func delivered() -> Bool {
         delivering = 0
-        isPausing = waiting.events.count < Self.enough
+        isPausing = waiting.events.count < Self.enough && waiting.dropped == 0
         return isPausing
     }
 

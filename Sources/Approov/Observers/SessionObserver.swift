@@ -15,7 +15,7 @@
 ///
 /// Each observer is called on its own queue, one event after the other, so it may block without delaying a request. Up to 1,024 events
 /// wait for it; if more come, the session drops them and reports their number with `didDrop(_:)`. A busy session delivers events together,
-/// each at most 10 ms late. The events of one call come in
+/// each up to 10 ms late, so a process that exits right after a call may lose that call's last ones. The events of one call come in
 /// order. Requests that the wrapped session performs have none.
 public protocol SessionObserver: Sendable {
     /// The names of header fields whose values the summaries show; none by default.

@@ -99,6 +99,9 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     /// Whether a response refuses the token.
     package func isRefused(_ exchange: RequestExchange) -> Bool { requests.isRefused(exchange) }
 
+    /// Renews the refused token, and decides whether to send the request again.
+    package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision { await requests.retryRefused(exchange) }
+
     /// The error of a session for one of ``credentials``.
     private static func sessionError(for error: any Error) -> any Error {
         switch (error as? OAuth2Error)?.code {

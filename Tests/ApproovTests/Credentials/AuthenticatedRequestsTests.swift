@@ -80,6 +80,20 @@ final class CountingSource: CredentialSource {
         #expect(source.renewals.value == 1)
     }
 
+    @Test("The app is asked once whether a response refuses the credential")
+    func askedOnce() async throws {
+        let world = try world()
+        let asked = Shared(0)
+        let session = try session(
+            world, CountingSource(),
+            renewsOn: { response in
+                asked.change { $0 += 1 }
+                return response.statusCode == 401
+            })
+        #expect(try await status(session) == 200)
+        #expect(asked.value == 1 && world.apiRequests.count == 2)
+    }
+
     @Test("A thousand requests with an expired credential share one renewal, and all are answered")
     func crowd() async throws {
         let crowd = 1_000

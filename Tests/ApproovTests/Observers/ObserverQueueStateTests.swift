@@ -78,4 +78,15 @@ import Testing
         let batch = state.next()
         #expect(batch?.events.count == 600)
     }
+
+    @Test("After a gap there is no pause, because each event during it would be dropped")
+    mutating func noPauseAfterGap() {
+        for number in 0..<1_023 { _ = add(UInt64(number)) }
+        _ = state.next()
+        for number in 0..<3 { _ = add(UInt64(number)) }
+        let isPause = state.delivered()
+        #expect(!isPause)
+        let batch = state.next()
+        #expect(batch?.events.count == 1 && batch?.dropped == 2)
+    }
 }

@@ -151,7 +151,7 @@ private enum Retrier: Sendable {
         switch self {
         case .decides(let interceptor): await interceptor.retry(exchange)
         case .renews(let interceptor) where !interceptor.isRefused(exchange): .doNotRetry
-        case .renews(let interceptor): try await observation.waiting { await interceptor.retry(exchange) }
+        case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
         }
     }
 }
