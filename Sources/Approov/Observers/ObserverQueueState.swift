@@ -48,7 +48,7 @@ struct ObserverQueueState {
 
     /// Notes that the observer has got the events that were taken last.
     ///
-    /// - Returns: Whether the delivery pauses, because few events wait and none was dropped: until the next delivery, each event would be.
+    /// - Returns: Whether the delivery pauses: few events wait, and none was dropped. After a gap, a pause would drop each further event.
     mutating func delivered() -> Bool {
         delivering = 0
         isPausing = waiting.events.count < Self.enough && waiting.dropped == 0

@@ -5,7 +5,9 @@ struct TokenLife: Sendable, Hashable {
     /// The lifetime.
     let length: Duration
 
-    /// What is taken off the end of a life, because what is about to expire would expire on the way to the API: a tenth, at most 5 seconds.
+    /// How long before its end a token is no longer sent, because it would expire on the way to the API.
+    ///
+    /// A tenth of its life, but at most 5 seconds.
     static func margin(of length: Duration) -> Duration { min(.seconds(5), length / 10) }
 
     /// How old the token is.
