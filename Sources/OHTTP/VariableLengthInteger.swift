@@ -14,11 +14,18 @@ enum VariableLengthInteger {
     }
 
     /// Appends the shortest encoding of `value`, which must be from 0 to 2^62 - 1, as every count of bytes in memory is.
+    @inline(__always)
     static func append(_ value: Int, to bytes: inout [UInt8]) {
+        if (0..<1 << 6).contains(value) {
+            bytes.append(UInt8(truncatingIfNeeded: value))
+        } else {
+            appendLonger(value, to: &bytes)
+        }
+    }
+
+    private static func appendLonger(_ value: Int, to bytes: inout [UInt8]) {
         precondition(value >= 0 && UInt64(value) <= max, "a length must be less than 2^62")
         switch size(of: value) {
-        case 1:
-            bytes.append(UInt8(truncatingIfNeeded: value))
         case 2:
             bytes.append(UInt8(truncatingIfNeeded: value >> 8) | 0x40)
             bytes.append(UInt8(truncatingIfNeeded: value))

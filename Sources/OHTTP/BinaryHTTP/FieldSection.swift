@@ -62,7 +62,7 @@ struct FieldSection {
                 .malformedMessage, "a field value contains NUL, CR or LF, or begins or ends with white space (RFC 9113, section 8.2.1)")
         }
         guard name[0] != UInt8(ascii: ":") else { return try appendPseudoField(name: name, value: value) }
-        guard let fieldName = HTTPField.Name(String(ascii: name)) else {
+        guard isASCII(name), let fieldName = HTTPField.Name(String(ascii: name)) else {
             throw OHTTPError(.malformedMessage, "a field name contains a byte that is not allowed (RFC 9110, section 5.1)")
         }
         // One allocation holds the fields of a typical message; otherwise the array would grow several times.
@@ -75,7 +75,7 @@ struct FieldSection {
     }
 
     private mutating func appendPseudoField(name: Span<UInt8>, value: Span<UInt8>) throws(OHTTPError) {
-        guard place == .request, String(ascii: name) == ":protocol", extendedConnectProtocol == nil, fields.isEmpty,
+        guard place == .request, isASCII(name), String(ascii: name) == ":protocol", extendedConnectProtocol == nil, fields.isEmpty,
             Self.kind(of: value) == .text, !value.isEmpty
         else {
             throw OHTTPError(
@@ -113,8 +113,14 @@ struct FieldSection {
 }
 
 extension String {
-    /// Decodes bytes that are ASCII in every valid message; other bytes become characters that no rule accepts.
+    /// Makes a string of bytes that the caller has found to be ASCII, so that they are not checked again.
     init(ascii bytes: Span<UInt8>) {
-        self = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        assert(isASCII(bytes))
+        self.init(copying: unsafe UTF8Span(unchecked: bytes, isKnownASCII: true))
     }
+}
+
+/// Whether no byte is above 0x7f.
+private func isASCII(_ bytes: Span<UInt8>) -> Bool {
+    bytes.withUnsafeBufferPointer { $0.reduce(0, |) < 0x80 }
 }

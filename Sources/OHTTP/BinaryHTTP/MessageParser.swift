@@ -30,7 +30,6 @@ struct MessageParser {
         case content(remaining: Int)
         case trailers
         case padding(remaining: Int)
-        case ended
         /// `next` has returned `end`.
         case done
         case failed(OHTTPError)
@@ -122,7 +121,6 @@ struct MessageParser {
         case .content(let remaining): try readContent(bytes, remaining: remaining)
         case .trailers: try readTrailers(bytes)
         case .padding(let remaining): try readPadding(bytes, remaining: remaining)
-        case .ended: end()
         case .done: .needsBytes
         case .failed(let error): throw error
         }
@@ -147,8 +145,10 @@ struct MessageParser {
 
     private mutating func readRequestControl(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
         guard let control = try ControlData.request(bytes, at: &offset, limits: limits) else { return try needBytes() }
-        state = .requestFields(control.head, control.shape)
-        return .again
+        // The head goes into the state only if the parser must wait for the fields.
+        let step = try readFields(bytes, of: control.head, control.shape)
+        if case .needsBytes = step { state = .requestFields(control.head, control.shape) }
+        return step
     }
 
     private mutating func readStatus(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {
@@ -156,8 +156,10 @@ struct MessageParser {
         guard (100...599).contains(status) else {
             throw OHTTPError(.malformedMessage, "the status is not 100 to 599 (RFC 9292, section 3.5)")
         }
-        state = .responseFields(HTTPResponse(status: .init(code: Int(status))), isInformational: status < 200)
-        return .again
+        let head = HTTPResponse(status: .init(code: Int(status)))
+        let step = try readFields(bytes, of: head, isInformational: status < 200)
+        if case .needsBytes = step { state = .responseFields(head, isInformational: status < 200) }
+        return step
     }
 
     private mutating func readFields(
@@ -196,8 +198,7 @@ struct MessageParser {
         if isAtEnd, offset == bytes.count {
             // Content and trailers were omitted. An indeterminate-length message may omit them only if no content came before.
             guard isKnownLength || bodyBytes == 0 else { return try needBytes() }
-            state = .ended
-            return .again
+            return end()
         }
         guard let length = VariableLengthInteger.read(bytes, at: &offset) else { return try needBytes() }
         guard length <= UInt64(max(limits.bodyBytes - bodyBytes, 0)) else {
@@ -242,8 +243,7 @@ struct MessageParser {
             state = .padding(remaining: remaining - padding.count)
             return .needsBytes
         }
-        state = .ended
-        return .again
+        return end()
     }
 
     private mutating func end() -> Step {

@@ -46,7 +46,8 @@ struct MessageWriter {
     /// Writes the content of a known-length message, or one chunk of an indeterminate-length one; an empty chunk ends the content.
     mutating func append(chunk: Data) {
         VariableLengthInteger.append(chunk.count, to: &bytes)
-        bytes.append(contentsOf: chunk)
+        guard !chunk.isEmpty else { return }
+        chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
     /// Writes a field section.
