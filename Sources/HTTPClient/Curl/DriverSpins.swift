@@ -13,7 +13,7 @@ struct DriverSpins {
     /// How long a spin may last, in nanoseconds; 0: no spin at all.
     var limit: UInt64 { server.limit }
 
-    /// Whether the next wait will probably be shorter than a spin may last.
+    /// Whether the next wait will probably be clearly shorter than a spin may last.
     ///
     /// While servers take longer, callers sleep until their responses come, and then the next request of a caller takes long, too.
     func areWorthwhile(whileIdle isIdle: Bool) -> Bool { server.isWorthwhile && (!isIdle || caller.isWorthwhile) }

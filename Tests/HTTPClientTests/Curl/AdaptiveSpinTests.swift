@@ -10,33 +10,34 @@ import Testing
         return spin.isWorthwhile
     }
 
-    @Test("It begins after about twenty short waits")
+    @Test("It begins after about thirty short waits")
     func begin() {
         #expect(!isWorthwhile(after: []))
-        #expect(!isWorthwhile(after: Array(repeating: 30, count: 10)))
-        #expect(isWorthwhile(after: Array(repeating: 30, count: 20)))
+        #expect(!isWorthwhile(after: Array(repeating: 30, count: 15)))
+        #expect(isWorthwhile(after: Array(repeating: 30, count: 30)))
     }
 
-    @Test("One long wait ends it, and twenty short ones begin it again")
+    @Test("One long wait ends it, and thirty short ones begin it again")
     func end() {
         let short = Array(repeating: UInt64(30), count: 100)
         #expect(!isWorthwhile(after: short + [1_000_000_000]))
-        #expect(isWorthwhile(after: short + [1_000_000_000] + short.prefix(20)))
+        #expect(isWorthwhile(after: short + [1_000_000_000] + short.prefix(30)))
     }
 
-    @Test("A rest ends it, and twenty short waits begin it again")
+    @Test("A rest ends it, and thirty short waits begin it again")
     func rest() {
         var spin = AdaptiveSpin(limit: 100)
         for _ in 0..<100 { spin.note(30) }
         spin.rest()
         #expect(!spin.isWorthwhile)
-        for _ in 0..<20 { spin.note(30) }
+        for _ in 0..<30 { spin.note(30) }
         #expect(spin.isWorthwhile)
     }
 
-    @Test("It never begins while waits are longer than it may last, or when every fifth one is long")
+    @Test("It never begins while waits are longer than half of what it may last, or when every fifth one is long")
     func longWaits() {
-        #expect(!isWorthwhile(after: Array(repeating: 110, count: 1_000)))
+        #expect(isWorthwhile(after: Array(repeating: 50, count: 1_000)))
+        for wait: UInt64 in [60, 90, 110] { #expect(!isWorthwhile(after: Array(repeating: wait, count: 1_000))) }
         let mixed = (1...1_000).map { $0.isMultiple(of: 5) ? UInt64(1_000_000) : 30 }
         #expect((996...1_000).allSatisfy { !isWorthwhile(after: Array(mixed.prefix($0))) })
     }
@@ -48,9 +49,9 @@ import Testing
 }
 
 @Suite struct DriverSpinsTests {
-    private let short = [UInt64](repeating: 30, count: 100)
+    private let short = [UInt64](repeating: 30, count: 150)
 
-    @Test("With a fast server, the waits for a server and for a caller spin, each after about twenty short ones")
+    @Test("With a fast server, the waits for a server and for a caller spin, each after about thirty short ones")
     func fast() {
         var spins = DriverSpins(limit: 100)
         for wait in short { spins.note(wait, whileIdle: false) }
