@@ -20,16 +20,16 @@ public struct TransferOptions: Sendable {
     public var decompresses = true
     /// Called with the number of content bytes handed to the connection so far.
     ///
-    /// Runs on the transport's thread, so it must not block.
+    /// Runs on the transport's thread or on the requesting task's, so it must not block.
     public var onUpload: (@Sendable (TransferProgress) -> Void)?
     /// Called with the number of decoded content bytes received so far.
     ///
-    /// Runs on the transport's thread, so it must not block.
+    /// Runs on the transport's thread or on the requesting task's, so it must not block.
     public var onDownload: (@Sendable (TransferProgress) -> Void)?
     /// Called with the durations of the transfer's phases when the transfer ends or fails.
     ///
     /// A request that needs several transfers has several calls. The last one comes before the reader sees the end of the response's body.
-    /// Runs on the transport's thread, so it must not block.
+    /// Runs on the transport's thread or on the requesting task's, so it must not block.
     public var onTimings: (@Sendable (TransferTimings) -> Void)?
     /// The proxy to use; nil: none.
     ///

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What the requesting task and the driver's thread share of one transfer: the head, the unread parts of the body, the end.
+/// What the requesting task and the driver share of one transfer: the head, the unread parts of the body, the end.
 final class CurlExchange: Sendable {
-    /// The head as received; the requesting task parses it, not the driver's thread.
+    /// The head as received; the requesting task parses it, not the driver.
     struct RawHead: Equatable, Sendable {
         var bytes: [UInt8] = []
         var isDecoded = false

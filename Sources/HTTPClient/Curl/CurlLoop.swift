@@ -2,10 +2,17 @@ import CLibCurl
 import CertificatePinning
 import Foundation
 
-/// The loop of the driver's thread: waits for sockets, timers and messages, and lets libcurl work.
+/// The driver's loop: waits for sockets, timers and messages, and lets libcurl work.
 ///
-/// Used on that thread alone.
+/// Used by one thread at a time, the one that holds the lock of ``CurlDriver``.
 final class CurlLoop {
+    /// Why ``run()`` ended.
+    enum Exit {
+        /// Nothing is under way, and callers may run the loop.
+        case idle
+        case stopped
+    }
+
     let epoll: Int32
     /// The monotonic clock in nanoseconds, read before and after each wait.
     private(set) var now: UInt64
@@ -29,8 +36,15 @@ final class CurlLoop {
     private var isStopping = false
     private var nextSweep: UInt64 = .max
     private var http1OnlyOrigins = HTTP1OnlyOrigins()
-    private var spins: DriverSpins
+    private let forecast: AnswerForecast
+    private let events: UnsafeMutablePointer<epoll_event>
+    /// When the last transfer ended, in nanoseconds.
+    private var lastEnd: UInt64 = 0
 
+    /// The maximum number of events that one wait returns.
+    private static let maximumEvents = 64
+    /// How long after the last transfer callers may run the loop, in nanoseconds.
+    private static let callersPeriod: UInt64 = 1_000_000_000
     /// The pool number that stands for the mailbox in epoll's events.
     private static let mailboxNumber: UInt32 = 0
     /// From this many transfers on, the thread lets others run before it takes new messages.
@@ -38,18 +52,29 @@ final class CurlLoop {
     /// How long an idle pool keeps its connections while its policy still exists, in nanoseconds.
     private static let idlePoolLimit: UInt64 = 120_000_000_000
 
-    init(epoll: Int32, mailbox: CurlMailbox, configuration: CurlTransportConfiguration, spinLimit: UInt64) {
+    /// Makes a loop that messages wake.
+    ///
+    /// - Throws: ``TransportError`` with code `internalError` when the system gives no descriptor: no message would then arrive.
+    init(mailbox: CurlMailbox, configuration: CurlTransportConfiguration, forecast: AnswerForecast) throws(TransportError) {
+        let epoll = clibcurl_epoll_create()
+        guard epoll >= 0 else {
+            throw TransportError(
+                .internalError,
+                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
+        }
+        do throws(TransportError) { try Self.listen(to: mailbox, with: epoll) } catch {
+            Foundation.close(epoll)
+            throw error
+        }
         self.epoll = epoll
         self.mailbox = mailbox
         self.configuration = configuration
+        self.forecast = forecast
+        events = .allocate(capacity: Self.maximumEvents)
         now = Self.clock()
-        spins = DriverSpins(limit: spinLimit)
     }
 
-    /// Has messages wake the thread that waits for the events of a descriptor.
-    ///
-    /// - Throws: ``TransportError`` with code `internalError` when the system refuses: no message would then reach the thread.
-    static func listen(to mailbox: CurlMailbox, with epoll: Int32) throws(TransportError) {
+    private static func listen(to mailbox: CurlMailbox, with epoll: Int32) throws(TransportError) {
         let tag = UInt64(mailboxNumber) << 32
         guard
             clibcurl_epoll_control(epoll, Int32(clibcurl_epoll_add), mailbox.wakeDescriptor, UInt32(clibcurl_epoll_in), tag) == 0
@@ -60,65 +85,91 @@ final class CurlLoop {
         }
     }
 
-    deinit { Foundation.close(epoll) }
+    deinit {
+        Foundation.close(epoll)
+        events.deallocate()
+    }
 
-    /// Runs until the message `stop` arrives.
-    func run() {
-        let capacity = 64
-        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
-        defer { events.deallocate() }
+    // MARK: Rounds
+
+    /// Runs on the transport's thread until the message `stop` arrives, or until callers may run the loop.
+    func run() -> Exit {
+        // Only here, where no caller runs the loop: a caller ends its turn when it sees that the thread was woken.
+        mailbox.acknowledgeWake()
         while true {
-            now = Self.clock()
             // With many requests under way, more are about to be posted; requests that leave together cost a fraction of those that do not.
             if active.count >= Self.busy { sched_yield() }
+            mailbox.take(into: &messages)
             handleMessages()
             if isStopping { break }
-            runTimers()
-            reap()
-            sweep()
-            for pool in pools.values { pool.registerChanges() }
-            let count = wait(for: events, capacity)
-            for index in 0..<max(count, 0) {
-                handle(clibcurl_epoll_event_tag(events, index), clibcurl_epoll_event_mask(events, index))
-            }
-            reap()
+            work()
+            if active.isEmpty, now - lastEnd < Self.callersPeriod, forecast.isSoon { return .idle }
+            if wait(mailbox.mayFallAsleep() ? millisecondsToSleep() : 0) { mailbox.acknowledgeWake() }
         }
         for transfer in active { remove(transfer).fail(TransportError(.shutDown, "the transport was shut down; make a new one")) }
         // Now, while the loop exists, because libcurl reports each socket that it closes to the loop's pools.
         currentPools = [:]
         pools = [:]
+        return .stopped
     }
 
-    /// Waits for events of sockets, for messages and for timers.
-    private func wait(for events: UnsafeMutablePointer<epoll_event>, _ capacity: Int) -> Int32 {
-        // From two requests on, those that are posted during a sleep leave together, which saves more than a spin would.
-        guard active.count <= 1, active.first?.isAnswerAwaited ?? true else { return sleep(until: events, capacity) }
+    /// Runs on a caller's thread until the head of its response has come, or until the transport's thread is needed.
+    ///
+    /// That thread makes connections, handles several requests at once, and receives the rest of a long response.
+    ///
+    /// - Parameters:
+    ///   - exchange: The caller's exchange.
+    ///   - limit: How long the caller waits, in nanoseconds; the last wait may end 1 ms later.
+    ///   - spin: For how much of that time it does not sleep.
+    /// - Returns: Whether nothing is left for the transport's thread.
+    func run(for exchange: CurlExchange, atMost limit: UInt64, spinning spin: UInt64) -> Bool {
         let start = Self.clock()
-        let count = spin(until: events, capacity, since: start) ?? sleep(until: events, capacity)
-        spins.note(now - start, whileIdle: active.isEmpty)
-        return count
+        while !isStopping {
+            mailbox.takeForCaller(into: &messages)
+            handleMessages()
+            if isStopping { break }
+            work()
+            guard exchange.headArrival == 0 else { return active.isEmpty }
+            guard active.count == 1, active[0].isAnswerAwaited, now - start < limit else { break }
+            let isSpinning = now - start < spin
+            if isSpinning { sched_yield() }
+            // A wake-up is meant for the transport's thread.
+            if wait(isSpinning || mailbox.hasMessages || millisecondsToSleep() == 0 ? 0 : 1) { break }
+        }
+        return false
     }
 
-    private func sleep(until events: UnsafeMutablePointer<epoll_event>, _ capacity: Int) -> Int32 {
-        defer { now = Self.clock() }
-        return epoll_wait(epoll, events, Int32(capacity), mailbox.mayFallAsleep() ? millisecondsToSleep() : 0)
+    /// Does what is due before a wait.
+    private func work() {
+        runTimers()
+        reap()
+        sweep()
+        for pool in pools.values { pool.registerChanges() }
     }
 
-    /// Looks for events and messages again and again, if they will probably come at once; nil when none came.
-    private func spin(until events: UnsafeMutablePointer<epoll_event>, _ capacity: Int, since start: UInt64) -> Int32? {
-        guard spins.areWorthwhile(whileIdle: active.isEmpty), millisecondsToSleep() != 0 else { return nil }
-        defer { now = Self.clock() }
-        repeat {
-            let count = epoll_wait(epoll, events, Int32(capacity), 0)
-            if count != 0 || mailbox.hasMessages { return count }
-        } while Self.clock() - start < spins.limit
-        return nil
+    /// Waits for events of sockets and handles them.
+    ///
+    /// - Returns: Whether the transport's thread was woken.
+    private func wait(_ milliseconds: Int32) -> Bool {
+        let count = epoll_wait(epoll, events, Int32(Self.maximumEvents), milliseconds)
+        now = Self.clock()
+        var isWoken = false
+        for index in 0..<Int(max(count, 0)) {
+            let tag = clibcurl_epoll_event_tag(events, Int32(index))
+            if UInt32(truncatingIfNeeded: tag >> 32) == Self.mailboxNumber {
+                isWoken = true
+            } else {
+                handle(tag, clibcurl_epoll_event_mask(events, Int32(index)))
+            }
+        }
+        reap()
+        return isWoken
     }
 
     // MARK: Messages
 
     private func handleMessages() {
-        mailbox.take(into: &messages)
+        now = Self.clock()
         for message in messages {
             switch message {
             case .start(let transfer): start(transfer)
@@ -157,8 +208,6 @@ final class CurlLoop {
             pool.startedTransfers += 1
             transfer.activeIndex = active.count
             active.append(transfer)
-            // Of several callers, one may be alone for a moment: the others need the processor.
-            if active.count > 1 { spins.rest() }
             nextSweep = min(nextSweep, now + transfer.sweepInterval)
             // Here, because libcurl may send content before the driver takes its next messages.
             if transfer.options.control?.isSuspended == true { suspend(transfer) }
@@ -207,7 +256,6 @@ final class CurlLoop {
 
     private func handle(_ tag: UInt64, _ events: UInt32) {
         let number = UInt32(truncatingIfNeeded: tag >> 32)
-        guard number != Self.mailboxNumber else { return mailbox.acknowledgeWake() }
         pools[number]?.act(on: Int32(bitPattern: UInt32(truncatingIfNeeded: tag)), events)
     }
 
@@ -402,6 +450,7 @@ final class CurlLoop {
             pool.activeTransfers -= 1
             pool.idleSince = now
         }
+        lastEnd = now
         let last = active.removeLast()
         if last !== transfer {
             active[transfer.activeIndex] = last

@@ -2,7 +2,7 @@ import CLibCurl
 import Foundation
 import Synchronization
 
-/// Brings messages to the driver's thread: a queue, and an eventfd that wakes the thread only when it sleeps.
+/// Brings messages to the loop: a queue, and an eventfd that wakes the transport's thread only when it sleeps.
 final class CurlMailbox: Sendable {
     enum Message: Sendable {
         case start(CurlTransfer)
@@ -17,6 +17,8 @@ final class CurlMailbox: Sendable {
     private struct State {
         var messages: [Message] = []
         var isAsleep = false
+        /// Whether the transport's thread must run the loop although no message waits.
+        var isNeeded = false
         var isStopped = false
     }
 
@@ -35,19 +37,35 @@ final class CurlMailbox: Sendable {
 
     deinit { close(wakeDescriptor) }
 
-    /// Posts a message; false when the driver has stopped.
+    /// Posts a message.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - wakesThread: Whether to wake the transport's thread; otherwise the caller runs the loop, or calls ``wakeThread()``.
+    /// - Returns: Whether the message will be read; false when the driver has stopped.
     @discardableResult
-    func post(_ message: Message) -> Bool {
+    func post(_ message: Message, wakesThread: Bool = true) -> Bool {
         let (accepted, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard !state.isStopped else { return (false, false) }
             if case .stop = message { state.isStopped = true }
             state.messages.append(message)
             posted.store(true, ordering: .relaxed)
+            guard wakesThread else { return (true, false) }
             defer { state.isAsleep = false }
             return (true, state.isAsleep)
         }
         if mustWake { wake() }
         return accepted
+    }
+
+    /// Has the transport's thread run the loop, which a caller has left with work to do, or could not run.
+    func wakeThread() {
+        let mustWake = state.withLock { state in
+            state.isNeeded = true
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if mustWake { wake() }
     }
 
     private func wake() {
@@ -58,22 +76,31 @@ final class CurlMailbox: Sendable {
 
     // MARK: The driver's side
 
-    /// Whether a message waits, for a driver that looks again and again.
+    /// Whether a message waits.
     var hasMessages: Bool { posted.load(ordering: .relaxed) }
 
-    /// Moves all messages so far into `messages`, which must be empty.
+    /// Moves all messages so far into `messages`, which must be empty; for the transport's thread.
     func take(into messages: inout [Message]) {
         state.withLock { state in
             swap(&state.messages, &messages)
             posted.store(false, ordering: .relaxed)
             state.isAsleep = false
+            state.isNeeded = false
         }
     }
 
-    /// Announces that the thread will sleep; false when a message already waits.
+    /// Does the same for a caller that runs the loop while the transport's thread may sleep.
+    func takeForCaller(into messages: inout [Message]) {
+        state.withLock { state in
+            swap(&state.messages, &messages)
+            posted.store(false, ordering: .relaxed)
+        }
+    }
+
+    /// Announces that the transport's thread will sleep; false when a message already waits, or the thread is needed.
     func mayFallAsleep() -> Bool {
         state.withLock { state in
-            guard state.messages.isEmpty else { return false }
+            guard state.messages.isEmpty, !state.isNeeded else { return false }
             state.isAsleep = true
             return true
         }

@@ -8,7 +8,7 @@ import Foundation
 /// (CURLOPT_MAXLIFETIME_CONN) is not enough: it spares connections in use, so a multiplexed connection that is always busy would never be
 /// judged again.
 ///
-/// No connection serves another generation. Used on the driver's thread alone.
+/// No connection serves another generation. Used only by the thread that runs the loop.
 final class CurlPool {
     let multi: UnsafeMutableRawPointer
     let generation: UInt64

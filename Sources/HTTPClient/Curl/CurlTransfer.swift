@@ -6,9 +6,9 @@ import Synchronization
 
 /// One request in libcurl: its easy handle, and the state that libcurl's callbacks read and write.
 ///
-/// `@unchecked Sendable`: the requesting task makes and fills it, then hands it to the driver's thread through the mailbox. From then on
-/// the task touches only `exchange`, `upload` and the cancellation flag, which are safe to share; everything else belongs to the driver's
-/// thread.
+/// `@unchecked Sendable`: the requesting task makes and fills it, then hands it to the driver through the mailbox. From then on the task
+/// touches only `exchange`, `upload` and the cancellation flag, which are safe to share; everything else belongs to the thread that runs
+/// the loop, which is the one that holds the lock of ``CurlDriver``.
 final class CurlTransfer: @unchecked Sendable {
     let easy: CurlEasyHandle
     let exchange = CurlExchange()
@@ -22,7 +22,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Counts the transfer among those under way; the driver releases it when it has taken the transfer out of libcurl.
     var permit: ConcurrencyLimit.Permit?
 
-    // Used by the driver's thread alone.
+    // Used only by the thread that runs the loop.
     unowned(unsafe) var loop: CurlLoop?
     var activeIndex = -1
     var poolNumber: UInt32 = 0
@@ -82,7 +82,7 @@ final class CurlTransfer: @unchecked Sendable {
         isIdempotent = request.isIdempotent
         isHead = request.method == .head
         url = request.url
-        // Here, and not on the driver's thread, because a requesting task frees it: threads that free each other's memory wait for the
+        // Here, and not by the driver, because a requesting task frees it: threads that free each other's memory wait for the
         // allocator's lock. Most heads fit.
         head.bytes.reserveCapacity(512)
     }
@@ -103,7 +103,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The driver must be told by a message as well.
     func cancel() { cancellation.store(true, ordering: .relaxed) }
 
-    // MARK: libcurl's callbacks, on the driver's thread
+    // MARK: libcurl's callbacks, on the thread that runs the loop
 
     /// Installs the trust hook in the connection that libcurl is about to make for this transfer.
     func connectionWillHandshake(_ context: OpaquePointer) -> Bool {
@@ -255,7 +255,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Whether a request without much content was sent, and nothing of its response has come yet.
     ///
-    /// While content moves, waits are short, and spins would only take processor time.
+    /// Only then a caller goes on with its turn: connections are made, and content is moved, by the transport's thread.
     var isAnswerAwaited: Bool { wasSent && !isHeadComplete && (!upload.hasContent || upload.isSmall) }
 
     /// Whether to send the request again.

@@ -5,29 +5,31 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread.
+/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread of its own.
 ///
 /// It speaks HTTP/2 where the server does, otherwise HTTP/1.1. For ten minutes it speaks only HTTP/1.1 with an origin where HTTP/2 breaks
 /// down: one that gives up a connection and everything under way on it (GOAWAY), as SwiftNIO's servers do after 200 streams that libcurl
 /// 7.88 ended with RST_STREAM, or one that resets four streams without a response between them. An idempotent request that this interrupts
 /// before its response is repeated once.
 ///
-/// While requests go out one at a time and servers answer within 0.1 ms, the transport's thread and the caller's look for the response
-/// again and again instead of sleeping, which halves the time of such a request. Servers farther away, several requests at once, and a
-/// process that may use only one processor make them sleep at once.
+/// While requests go out one at a time and servers answer within 0.25 ms, each request is sent and its response received on the caller's
+/// thread, which halves the time of such a request. The caller's thread waits for at most 2 ms; then the transport's own takes over. If
+/// servers answer within 0.125 ms, the caller's thread looks for the response again and again for that long before it sleeps. The transport's
+/// own thread makes all connections, and has several requests at once and servers farther away from the start. It has all requests of a
+/// process that may use only one processor, and of tasks that prefer an executor of their own, such as an event loop.
 ///
 /// The environment has no influence: variables for proxies, trust stores, key logs and OPENSSL_CONF have no effect.
 ///
 /// The transport ends, with the requests on it, when ``shutdown()`` is called or its last reference is released. The body of a response
 /// holds a reference until it is released.
 public final class CurlTransport: HTTPTransport, CancellableTransport {
-    let mailbox: CurlMailbox
+    private let driver: CurlDriver
     private let handles = CurlEasyHandlePool()
     private let library: CurlLibrary
     /// The requests under way.
     private let load: ConcurrencyLimit
     let lookups: LookupCoalescer
-    private let answerSpin: AnswerSpin
+    private let forecast: AnswerForecast
     private let heads = LastValue<CurlExchange.RawHead, ResponseHeadParser.Head>()
 
     /// Starts the transport's thread.
@@ -41,30 +43,25 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         try self.init(configuration: configuration, library: library)
     }
 
+    /// - Parameters:
+    ///   - configuration: The transport's limits.
+    ///   - library: The libcurl that is linked.
+    ///   - answerLimit: How soon answers come that callers wait for, in nanoseconds; 0: they wait for none.
+    ///   - longestTurn: How long a caller waits at most, in nanoseconds.
+    /// - Throws: ``TransportError`` with code `internalError` when no descriptors or threads are left.
     init(
-        configuration: CurlTransportConfiguration, library: CurlLibrary, spinLimits: SpinLimits = .standard
+        configuration: CurlTransportConfiguration, library: CurlLibrary, answerLimit: UInt64 = AnswerForecast.standardLimit,
+        longestTurn: UInt64 = CurlDriver.standardTurn
     ) throws(TransportError) {
         self.library = library
-        answerSpin = AnswerSpin(limit: spinLimits.caller)
-        mailbox = try CurlMailbox()
+        forecast = AnswerForecast(limit: answerLimit)
         load = ConcurrencyLimit(configuration.maximumRequests)
         lookups = LookupCoalescer(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
-        let epoll = clibcurl_epoll_create()
-        guard epoll >= 0 else {
-            throw TransportError(
-                .internalError,
-                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
-        }
-        do throws(TransportError) {
-            try CurlLoop.listen(to: mailbox, with: epoll)
-            try CurlThread.start { [mailbox] in
-                CurlLoop(epoll: epoll, mailbox: mailbox, configuration: configuration, spinLimit: spinLimits.driver).run()
-            }
-        } catch {
-            close(epoll)
-            throw error
-        }
+        driver = try CurlDriver(configuration: configuration, forecast: forecast, longestTurn: longestTurn)
+        try CurlThread.start { [driver] in driver.run() }
     }
+
+    var mailbox: CurlMailbox { driver.mailbox }
 
     deinit { mailbox.post(.stop) }
 
@@ -136,8 +133,7 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         }
         request.options.cancellation?.attach(cancel)
         let head: CurlExchange.RawHead = try await withTaskCancellationHandler {
-            start(transfer)
-            return try await answer(to: transfer)
+            try await answer(to: transfer)
         } onCancel: {
             cancel()
         }
@@ -149,16 +145,24 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
     }
 
     private func answer(to transfer: CurlTransfer) async throws -> CurlExchange.RawHead {
-        guard load.count <= 1 else {
-            answerSpin.rest()
+        guard load.count == 0 else {
+            forecast.reset()
+            start(transfer)
             return try await transfer.exchange.head()
         }
-        let start = CurlLoop.clock()
+        let begin = CurlLoop.clock()
         // This thread may have to make the content, for example an event loop.
         let isContentReady = !transfer.upload.hasContent || transfer.upload.isSmall
-        if isContentReady, answerSpin.isWorthwhile { answerSpin.wait(for: transfer.exchange, since: start) }
+        if isContentReady, driver.mayTakeTurn {
+            start(transfer, wakesThread: false)
+            driver.run(for: transfer.exchange)
+            // Other tasks wait for this thread, too.
+            await Task.yield()
+        } else {
+            start(transfer)
+        }
         let head = try await transfer.exchange.head()
-        answerSpin.note(start: start, head: transfer.exchange.headArrival)
+        forecast.note(start: begin, head: transfer.exchange.headArrival)
         return head
     }
 
@@ -194,7 +198,12 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         return nil
     }
 
-    private func start(_ transfer: CurlTransfer) {
+    /// Hands a transfer to the driver.
+    ///
+    /// - Parameters:
+    ///   - transfer: The transfer; it fails if it cannot be handed over.
+    ///   - wakesThread: Whether to wake the transport's thread; otherwise the caller must run the loop.
+    private func start(_ transfer: CurlTransfer, wakesThread: Bool = true) {
         guard let permit = load.permit() else {
             return transfer.fail(
                 TransportError(.tooManyRequests, "\(load.limit) requests are already in progress; send fewer at once, or raise the limit"))
@@ -205,7 +214,7 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
             guard let transfer else { return }
             mailbox.post(isSuspended ? .suspend(transfer) : .goOn(transfer))
         }
-        let accepted = mailbox.post(.start(transfer))
+        let accepted = mailbox.post(.start(transfer), wakesThread: wakesThread)
         guard accepted else {
             transfer.permit = nil
             return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))

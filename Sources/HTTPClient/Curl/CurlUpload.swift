@@ -80,7 +80,7 @@ final class CurlUpload: Sendable {
     /// Bytes handed to libcurl so far.
     var sent: Int { guarded.withLock { $0.state.sent } }
 
-    // MARK: libcurl's side, on the driver's thread
+    // MARK: libcurl's side, on the thread that runs the loop
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {
         switch source {

@@ -8,7 +8,7 @@ import CLibCurl
 /// enough: libcurl writes its line about a frame for the transfer in whose name it reads the connection, after OpenSSL has read the
 /// record. A transfer whose request has not been handed over reads only connections that carry no request.
 ///
-/// Used on the driver's thread alone. Must outlive the connections in which it is installed.
+/// Used only by the thread that runs the loop. Must outlive the connections in which it is installed.
 final class GoAwayWatch {
     /// The transfers whose request has been handed over in this round of the loop, and that do not listen yet.
     private var deaf: [CurlTransfer] = []

@@ -5,7 +5,7 @@
 /// and with it the requests on it. A connection is replaced after 50 in 30 seconds: with 49 before them, and 100 requests still on their
 /// way (SwiftNIO's limit), fewer than 200 have been reset.
 ///
-/// Used on the driver's thread alone.
+/// Used only by the thread that runs the loop.
 struct ResetWatch {
     static let limit = 50
     /// In nanoseconds.

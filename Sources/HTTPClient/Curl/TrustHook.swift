@@ -98,7 +98,7 @@ final class TrustHook: Sendable {
         return true
     }
 
-    /// Notes an alert of the server, on the driver's thread: the low byte is its description, the other its level (RFC 8446, section 6).
+    /// Notes an alert of the server, on the thread that runs the loop: the low byte is its description, the other its level (RFC 8446, section 6).
     func receive(alert code: Int32) {
         let description = UInt8(truncatingIfNeeded: code)
         if description == 0 {
