@@ -15,6 +15,8 @@ final class CurlDriver: Sendable {
     static let standardTurn: UInt64 = 1_000_000
     /// How long the transport's thread stays away from the loop, in milliseconds; then it looks whether callers still run it.
     private static let longestAbsence: Int32 = 1_000
+    /// The number of turns after which a task yields its thread; each time takes as long as a tenth of a request.
+    private static let turnsPerYield: UInt64 = 16
     /// The longest time that a caller looks for its answer before it sleeps, in nanoseconds.
     private static let standardSpin: UInt64 = AnswerForecast.standardLimit / 2
 
@@ -23,6 +25,7 @@ final class CurlDriver: Sendable {
     private let longestTurn: UInt64
     /// How long this process's callers look for an answer before they sleep, in nanoseconds; 0 on one processor.
     let longestSpin: UInt64
+    private let turns = Atomic<UInt64>(0)
     /// The thread that holds the lock runs the loop.
     private let loop: Mutex<CurlLoop>
 
@@ -65,16 +68,19 @@ final class CurlDriver: Sendable {
     /// Runs the loop on the caller's thread until the head of a response has come, if the transport's thread has left it.
     ///
     /// - Parameter exchange: The exchange of a transfer that was posted for its caller.
-    func run(for exchange: CurlExchange) {
+    /// - Returns: Whether the task should yield its thread to others. A turn may end without any suspension, and so may many in a row.
+    func run(for exchange: CurlExchange) -> Bool {
         let isNothingLeft = loop.withLockIfAvailable { loop in
             let spin = forecast.isImminent ? longestSpin : 0
-            let isNothingLeft = SignalMask.withoutSignals { loop.run(for: exchange, atMost: longestTurn, spinning: spin) }
             // OpenSSL has a list of errors for each thread, and this one is the caller's.
+            ERR_clear_error()
+            let isNothingLeft = SignalMask.withoutSignals { loop.run(for: exchange, atMost: longestTurn, spinning: spin) }
             ERR_clear_error()
             // The answer took too long, or more requests came.
             if exchange.headArrival == 0 { forecast.reset() }
             return isNothingLeft
         }
         if isNothingLeft != true { mailbox.wakeThread() }
+        return turns.add(1, ordering: .relaxed).newValue.isMultiple(of: Self.turnsPerYield)
     }
 }

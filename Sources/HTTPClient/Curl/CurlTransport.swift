@@ -155,9 +155,7 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         let isContentReady = !transfer.upload.hasContent || transfer.upload.isSmall
         if isContentReady, driver.mayTakeTurn {
             start(transfer, wakesThread: false)
-            driver.run(for: transfer.exchange)
-            // Other tasks wait for this thread, too.
-            await Task.yield()
+            if driver.run(for: transfer.exchange) { await Task.yield() }
         } else {
             start(transfer)
         }

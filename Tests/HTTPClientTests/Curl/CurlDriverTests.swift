@@ -75,8 +75,15 @@ import Testing
         let driver = try CurlDriver(configuration: .init(), forecast: forecast, longestTurn: 0)
         for _ in 0..<30 { forecast.note(start: 1, head: 2) }
         #expect(driver.mayTakeTurn == ProcessorShare.allowsTwoThreads())
-        driver.run(for: CurlExchange())
+        _ = driver.run(for: CurlExchange())
         #expect(!driver.mayTakeTurn)
+    }
+
+    @Test("Every sixteenth turn asks the task to yield its thread")
+    func yields() throws {
+        let driver = try CurlDriver(configuration: .init(), forecast: AnswerForecast(limit: 1_000), longestTurn: 0)
+        let yields = (0..<64).filter { _ in driver.run(for: CurlExchange()) }
+        #expect(yields == [15, 31, 47, 63])
     }
 
     @Test("A task that prefers an executor of its own takes no turn")
