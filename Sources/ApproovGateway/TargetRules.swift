@@ -82,11 +82,12 @@ struct TargetRules: Sendable {
     /// The target of a request; nil if the gateway may not forward it.
     func target(of request: HTTPRequest) -> TransportURL? {
         guard request.method != .connect, request.extendedConnectProtocol == nil, let scheme = request.scheme,
-            let path = request.path, path.hasPrefix("/"), !path.contains("#"), let authority = Self.authority(of: request),
-            let origin = Self.url(scheme, authority, "/"), origins.contains(origin.origin), let url = Self.url(scheme, authority, path),
-            url.origin == origin.origin, url.target == path
+            let path = request.path, path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(UInt8(ascii: "#")),
+            let authority = Self.authority(of: request), let root = Self.url(scheme, authority, "/"),
+            let url = Self.url(scheme, authority, path), url.target == path
         else { return nil }
-        return url
+        let origin = root.origin
+        return origins.contains(origin) && url.origin == origin ? url : nil
     }
 
     /// The authority that a request names (RFC 9292, section 3.4): in its control data or, if that is empty, in its Host field.

@@ -23,11 +23,13 @@ struct TransportBenchmark {
         for atOnce in [1, 16, 64] {
             let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
             let loopWithFields = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce, fields: fields)
+            let thread = try CurlThreadPeer(url: url, roots: roots, atOnce: atOnce)
             let seconds = options.seconds
             var subjects = [
                 Subject("C loop", isPeer: true) { try loop.rate(seconds: seconds) },
                 // The nearest bound: libcurl calls its formatter again for each byte of a field.
                 Subject("C loop with the session's fields", isPeer: true) { try loopWithFields.rate(seconds: seconds) },
+                Subject("C loop on a thread", isPeer: true) { try await thread.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("AsyncHTTPClient", isPeer: true) { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
@@ -37,7 +39,7 @@ struct TransportBenchmark {
             }
             figures += try await Comparison(
                 group: "transport", scenario: "\(atOnce) at once", unit: .perSecond,
-                peers: ["C loop", "C loop with the session's fields", "AsyncHTTPClient", "URLSession"]
+                peers: ["C loop", "C loop with the session's fields", "C loop on a thread", "AsyncHTTPClient", "URLSession"]
             ).run(subjects, options: options)
         }
         curlTransport.shutdown()

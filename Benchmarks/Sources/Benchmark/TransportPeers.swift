@@ -36,6 +36,49 @@ final class CurlLoopPeer {
     }
 }
 
+/// The bound for requests of tasks: a C thread over curl_multi, to which each task hands its request, and which resumes the task.
+final class CurlThreadPeer: LoadClient {
+    /// What waits for a request.
+    private final class Waiter {
+        let continuation: UnsafeContinuation<Int, Never>
+
+        init(_ continuation: UnsafeContinuation<Int, Never>) { self.continuation = continuation }
+    }
+
+    /// A pointer that threads share: the C loop has a lock of its own.
+    private struct SharedLoop: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private let loop: SharedLoop
+    private let end = DispatchSemaphore(value: 0)
+
+    init(url: String, roots: String, atOnce: Int) throws {
+        guard let pointer = curl_loop_create(url, roots, Int32(atOnce), nil, 0) else { throw BenchmarkError("no memory for the C loop") }
+        loop = SharedLoop(pointer: pointer)
+        Thread.detachNewThread { [loop, end] in
+            curl_loop_serve(loop.pointer) { request, status in
+                guard let request else { return }
+                Unmanaged<Waiter>.fromOpaque(request).takeRetainedValue().continuation.resume(returning: status)
+            }
+            end.signal()
+        }
+    }
+
+    deinit {
+        curl_loop_stop(loop.pointer)
+        end.wait()
+        curl_loop_destroy(loop.pointer)
+    }
+
+    func get() async throws {
+        let status = await withUnsafeContinuation { continuation in
+            curl_loop_submit(loop.pointer, Unmanaged.passRetained(Waiter(continuation)).toOpaque())
+        }
+        guard status == 200 else { throw BenchmarkError("the C loop was answered \(status), not 200") }
+    }
+}
+
 struct AsyncHTTPClientPeer: LoadClient {
     private let client: HTTPClient
     private let url: String

@@ -1,6 +1,7 @@
 #include "CurlLoop.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,6 +11,11 @@ struct CurlLoop {
     CURL **handles;
     struct curl_slist *fields;
     int atOnce;
+    // What other threads have submitted, at most `atOnce`, and whether they want no more.
+    pthread_mutex_t lock;
+    void **submitted;
+    int submittedCount;
+    int isStopping;
 };
 
 static size_t discard(char *data, size_t size, size_t count, void *context) {
@@ -38,6 +44,7 @@ CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce, cons
     CurlLoop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->atOnce = atOnce;
+    pthread_mutex_init(&loop->lock, NULL);
     for (int index = 0; index < fieldCount; index++) {
         struct curl_slist *longer = curl_slist_append(loop->fields, fields[index]);
         if (!longer) {
@@ -48,7 +55,8 @@ CurlLoop *curl_loop_create(const char *url, const char *caFile, int atOnce, cons
     }
     loop->multi = curl_multi_init();
     loop->handles = calloc((size_t)atOnce, sizeof *loop->handles);
-    if (!loop->multi || !loop->handles) {
+    loop->submitted = calloc((size_t)atOnce, sizeof *loop->submitted);
+    if (!loop->multi || !loop->handles || !loop->submitted) {
         curl_loop_destroy(loop);
         return NULL;
     }
@@ -96,6 +104,59 @@ long curl_loop_run(CurlLoop *loop, double seconds) {
     return failed ? -1 : answered;
 }
 
+void curl_loop_submit(CurlLoop *loop, void *request) {
+    pthread_mutex_lock(&loop->lock);
+    int wasEmpty = loop->submittedCount == 0;
+    loop->submitted[loop->submittedCount++] = request;
+    pthread_mutex_unlock(&loop->lock);
+    if (wasEmpty) curl_multi_wakeup(loop->multi);
+}
+
+void curl_loop_stop(CurlLoop *loop) {
+    pthread_mutex_lock(&loop->lock);
+    loop->isStopping = 1;
+    pthread_mutex_unlock(&loop->lock);
+    curl_multi_wakeup(loop->multi);
+}
+
+// Starts what was submitted, each request on a handle that is free. Returns whether there was any.
+static int start_submitted(CurlLoop *loop, int *freeCount, int *isStopping) {
+    pthread_mutex_lock(&loop->lock);
+    int count = loop->submittedCount;
+    for (int index = 0; index < count; index++) {
+        CURL *easy = loop->handles[--*freeCount];
+        curl_easy_setopt(easy, CURLOPT_PRIVATE, loop->submitted[index]);
+        curl_multi_add_handle(loop->multi, easy);
+    }
+    loop->submittedCount = 0;
+    *isStopping = loop->isStopping;
+    pthread_mutex_unlock(&loop->lock);
+    return count > 0;
+}
+
+void curl_loop_serve(CurlLoop *loop, void (*done)(void *request, long status)) {
+    int isStopping = 0;
+    int freeCount = loop->atOnce;
+    // The first `freeCount` handles are free.
+    while (!isStopping || freeCount < loop->atOnce) {
+        int running, left;
+        int added = start_submitted(loop, &freeCount, &isStopping);
+        curl_multi_perform(loop->multi, &running);
+        for (CURLMsg *message; (message = curl_multi_info_read(loop->multi, &left));) {
+            if (message->msg != CURLMSG_DONE) continue;
+            CURL *easy = message->easy_handle;
+            long status = -1;
+            char *request = NULL;
+            if (message->data.result == CURLE_OK) curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+            curl_easy_getinfo(easy, CURLINFO_PRIVATE, &request);
+            curl_multi_remove_handle(loop->multi, easy);
+            loop->handles[freeCount++] = easy;
+            done(request, status);
+        }
+        if (!added) curl_multi_poll(loop->multi, NULL, 0, 1000, NULL);
+    }
+}
+
 void curl_loop_destroy(CurlLoop *loop) {
     if (loop->handles) {
         for (int index = 0; index < loop->atOnce; index++) {
@@ -106,6 +167,8 @@ void curl_loop_destroy(CurlLoop *loop) {
     }
     if (loop->multi) curl_multi_cleanup(loop->multi);
     curl_slist_free_all(loop->fields);
+    pthread_mutex_destroy(&loop->lock);
+    free(loop->submitted);
     free(loop->handles);
     free(loop);
 }

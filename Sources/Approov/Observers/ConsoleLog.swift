@@ -67,9 +67,9 @@ public struct ConsoleLog: SessionObserver {
     public func didFinish(_ metrics: CallMetrics) {
         guard level != .off, logger.logLevel <= .info else { return }
         var metadata = Self.fields(of: metrics.request, withNames: false)
-        metadata["status"] = "\(metrics.response.status)"
-        metadata["attempts"] = "\(metrics.attempts)"
-        metadata["received"] = "\(metrics.receivedBytes)"
+        metadata["status"] = Self.text(metrics.response.status)
+        metadata["attempts"] = Self.text(metrics.attempts)
+        metadata["received"] = Self.text(metrics.receivedBytes)
         metadata["duration"] = Self.text(metrics.duration)
         if level == .debug, let timings = metrics.timings {
             metadata["name-lookup"] = timings.nameLookup.map(Self.text)
@@ -100,30 +100,39 @@ public struct ConsoleLog: SessionObserver {
     }
 
     private static func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
-        var metadata: Logger.Metadata = [
-            "call": "\(request.call)", "attempt": "\(request.attempt)", "method": "\(request.method)", "scheme": "\(request.scheme)",
-            "host": "\(request.host)", "port": "\(request.port)", "path": "\(request.path)", "attested": "\(request.isAttested)",
-            "oblivious": "\(request.isOblivious)",
-        ]
+        // With room for what the caller adds: a dictionary that grows hashes all its keys again.
+        var metadata = Logger.Metadata(minimumCapacity: 20)
+        metadata["call"] = text(request.call)
+        metadata["attempt"] = text(request.attempt)
+        metadata["method"] = .string(request.method)
+        metadata["scheme"] = .string(request.scheme)
+        metadata["host"] = .string(request.host)
+        metadata["port"] = text(request.port)
+        metadata["path"] = .string(request.path)
+        metadata["attested"] = text(request.isAttested)
+        metadata["oblivious"] = text(request.isOblivious)
         guard withNames else { return metadata }
-        metadata["redirect"] = "\(request.redirect)"
+        metadata["redirect"] = text(request.redirect)
         metadata["query"] = text(request.queryNames)
         metadata["headers"] = text(request.headerNames)
-        if let size = request.bodySize { metadata["size"] = "\(size)" }
+        metadata["size"] = request.bodySize.map(text)
         add(request.shownHeaders, to: &metadata)
         return metadata
     }
 
     private static func add(_ shown: [String: String], to metadata: inout Logger.Metadata) {
-        for (name, value) in shown { metadata["header-\(name)"] = "\(value)" }
+        for (name, value) in shown { metadata["header-\(name)"] = .string(value) }
     }
+
+    private static func text(_ number: some BinaryInteger) -> Logger.MetadataValue { .string(String(number)) }
+
+    private static func text(_ flag: Bool) -> Logger.MetadataValue { .string(flag ? "true" : "false") }
 
     private static func text(_ names: [String]) -> Logger.MetadataValue { .array(names.map { .string($0) }) }
 
     /// Milliseconds with three digits.
     private static func text(_ duration: Duration) -> Logger.MetadataValue {
         let microseconds = Int64(duration / .microseconds(1))
-        let digits = String(microseconds % 1_000)
-        return "\(microseconds / 1_000).\(String(repeating: "0", count: 3 - digits.count))\(digits) ms"
+        return .string("\(microseconds / 1_000).\(String(1_000 + microseconds % 1_000).dropFirst()) ms")
     }
 }

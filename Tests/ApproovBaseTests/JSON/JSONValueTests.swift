@@ -53,6 +53,26 @@ import Testing
                 == .array([.string(String(repeating: "[{", count: 100))]))
     }
 
+    @Test("Levels are counted over a long text, many shallow values are read, and a NUL is found at each place")
+    func longTexts() throws {
+        let filler = Array(("[" + String(repeating: "\"x\",", count: 100)).utf8)
+        let ends = [UInt8](repeating: UInt8(ascii: "]"), count: 40)
+        func text(levels: Int) -> [UInt8] {
+            filler + [UInt8](repeating: UInt8(ascii: "["), count: levels - 1) + ends[..<levels]
+        }
+        _ = try JSONValue(parsing: text(levels: 32), limit: 1_000)
+        #expect(code { try JSONValue(parsing: text(levels: 33), limit: 1_000) } == .malformedJSON)
+        // More opening brackets than a byte can count.
+        let shallow = Array(("[" + [String](repeating: "{\"a\":[]}", count: 1_000).joined(separator: ",") + "]").utf8)
+        #expect(try JSONValue(parsing: shallow, limit: 10_000) == .array(.init(repeating: .object(["a": .array([])]), count: 1_000)))
+        let long = Array(("{\"a\":\"" + String(repeating: "b", count: 300) + "\"}").utf8)
+        for place in long.indices {
+            var damaged = long
+            damaged[place] = 0
+            #expect(throws: JSONError.self) { try JSONValue.precheck(damaged) }
+        }
+    }
+
     @Test("JSON as long as the limit is read, and JSON one byte longer is rejected")
     func limit() throws {
         let bytes = Array("[1,2]".utf8)

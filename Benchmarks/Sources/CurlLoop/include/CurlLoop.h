@@ -12,6 +12,15 @@ CurlLoop *_Nullable curl_loop_create(const char *_Nonnull url, const char *_Nonn
 /// Runs until `seconds` have passed and every request has ended. Returns how many were answered 200, or -1 when one was not.
 long curl_loop_run(CurlLoop *_Nonnull loop, double seconds);
 
+/// Submits a request from any thread; at most `atOnce` may be under way. `curl_loop_serve` gives `request` to its `done`.
+void curl_loop_submit(CurlLoop *_Nonnull loop, void *_Nonnull request);
+
+/// Performs what is submitted, on the calling thread, until `curl_loop_stop`. Calls `done` with the status of each request, -1 without one.
+void curl_loop_serve(CurlLoop *_Nonnull loop, void (*_Nonnull done)(void *_Nullable request, long status));
+
+/// Ends `curl_loop_serve` from any thread, after the requests that are under way.
+void curl_loop_stop(CurlLoop *_Nonnull loop);
+
 /// Frees what `curl_loop_create` made.
 void curl_loop_destroy(CurlLoop *_Nonnull loop);
 
