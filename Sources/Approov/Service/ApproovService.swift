@@ -327,15 +327,9 @@ public final class ApproovService: Sendable {
                 AuthorityFailure(.badURL, ApproovError(.badRequest, "tokens travel over https only: call \(target.host) with an https URL"))
             )
         }
-        guard let entry = keeper.current.protectedHost(for: target.host) else {
-            return .failure(
-                AuthorityFailure(
-                    .unknownURL,
-                    ApproovError(.permanentError, "the configuration has no entry for \(target.host): add it with `approov api -add`")))
-        }
-        guard entry.settings.attested else {
-            return .failure(
-                AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration issues no tokens for \(target.host)")))
+        let configuration = keeper.current
+        guard let entry = configuration.protectedHost(for: target.host), entry.settings.attested else {
+            return .failure(.noTokens(for: target.host, under: configuration))
         }
         if let binding, Binding.isEmpty(binding) {
             return .failure(
@@ -362,7 +356,25 @@ public final class ApproovService: Sendable {
             notes.note(result, as: fetched, isOblivious: isOblivious, life, at: time.uptime)
             return .token(fetched, lifetime: life.length, since: since)
         } catch {
-            return .failure(TokenFetchResult(error).asked(for: key.host, at: time.date))
+            let result = await failed(error, key, authority, keeper)
+            return .failure(result.asked(for: key.host, at: time.date))
         }
+    }
+
+    /// The result of a fetch that failed.
+    ///
+    /// An authority that issues no tokens for the host any more refuses the evidence, and no other answer brings this client the
+    /// configuration that says so: it asks for that one, and puts it in force.
+    private static func failed(
+        _ failure: AuthorityFailure, _ key: TokenKey, _ authority: AuthorityClient, _ keeper: ConfigurationKeeper
+    ) async -> TokenFetchResult {
+        guard failure.problem == .unknownHost, let host = try? CanonicalHost(key.host),
+            let candidates = try? await authority.configurations(since: keeper.current)
+        else { return TokenFetchResult(failure) }
+        let isChanged = await keeper.offer(candidates)
+        let configuration = keeper.current
+        guard configuration.protectedHost(for: host)?.settings.attested != true else { return TokenFetchResult(failure) }
+        let reason = AuthorityFailure.noTokens(for: host, under: configuration)
+        return TokenFetchResult(status: reason.status, isConfigChanged: isChanged, error: reason.error)
     }
 }

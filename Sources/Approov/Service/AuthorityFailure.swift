@@ -1,5 +1,6 @@
 import ApproovBase
 import Attestation
+import CertificatePinning
 import HTTPClient
 
 /// The failure of an exchange with the authority, translated to a status for the caller.
@@ -50,6 +51,20 @@ struct AuthorityFailure: Error {
         return AuthorityFailure(.noApproovService, ApproovError(.networkingError, message, cause: cause))
     }
 
+    /// The failure to get a token for a host that gets none.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - configuration: The configuration, which has no entry for the host, or one without tokens.
+    /// - Returns: The failure.
+    static func noTokens(for host: CanonicalHost, under configuration: ConfigurationSnapshot) -> AuthorityFailure {
+        guard configuration.protectedHost(for: host) != nil else {
+            return AuthorityFailure(
+                .unknownURL, ApproovError(.permanentError, "the configuration has no entry for \(host): add it with `approov api -add`"))
+        }
+        return AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration issues no tokens for \(host)"))
+    }
+
     private init(transport error: TransportError) {
         switch error.code {
         case .trustRefused:
@@ -95,6 +110,13 @@ struct AuthorityFailure: Error {
                     cause: problem))
         } else if problem?.name == .badPayload {
             self.init(.badPayload, ApproovError(.badRequest, "the authority refused the claims of the custom JWT", cause: problem))
+        } else if problem?.name == .unknownHost {
+            self.init(
+                .internalError,
+                ApproovError(
+                    .permanentError,
+                    "the authority issues no tokens for this host: add the host with `approov api -add`, without -noApproovToken",
+                    cause: problem))
         } else {
             self.init(
                 .internalError,

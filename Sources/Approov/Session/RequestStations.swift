@@ -155,10 +155,16 @@ final class RequestStations: Sendable {
 
             // 4 token: bound to the request in its present form.
             if try !token.authorizeFromCache(&draft, of: step, under: hop) {
-                draft = try await observation.waiting { [draft, hop] in
-                    var draft = draft
-                    try await self.token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
-                    return draft
+                do {
+                    draft = try await observation.waiting { [draft, hop] in
+                        var draft = draft
+                        try await self.token.authorize(&draft, of: step, under: hop, by: deadline, observation.flight)
+                        return draft
+                    }
+                } catch let error as ApproovError where error.code == .permanentError && !hop.policy.areInForce {
+                    // The refusal brought a newer configuration, which may ask for no token.
+                    hop = try allowedHop(of: step)
+                    continue
                 }
             }
             if let probe = observation.probe { probe.noteAuthorized(draft) }

@@ -71,7 +71,7 @@ struct DemoReport {
               openssl req -x509 -newkey rsa:2048 -noenc -subj /CN=API -days 90 -keyout api.key -out api.pem -CA root.pem \\
                 -CAkey root.key -addext subjectAltName=DNS:api.localhost -addext basicConstraints=critical,CA:FALSE
               openssl genrsa -out backup.key 2048
-              openssl s_server -accept 9443 -www -quiet -cert api.pem -key api.key & # a server that stands in for your API
+              openssl s_server -accept 127.0.0.1:9443 -www -quiet -cert api.pem -key api.key & # a server that stands in for your API
               approov api -add api.localhost -pinFrom api.pem -pinFrom backup.key -trustRoots root.pem
               approov registration -add "$(command -v approov)"                      # register an executable, which then gets tokens
               approov sdk -getConfig approov-initial.config                          # write the file that the app ships with
