@@ -45,7 +45,7 @@ final class CurlThreadPeer: LoadClient {
         init(_ continuation: UnsafeContinuation<Int, Never>) { self.continuation = continuation }
     }
 
-    /// A pointer that threads share: the C loop has a lock of its own.
+    /// A pointer that threads share, which is safe because the C loop locks what they submit.
     private struct SharedLoop: @unchecked Sendable {
         let pointer: OpaquePointer
     }
