@@ -34,6 +34,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let structuredFields = Target.Dependency.product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
+let instrumentation = Target.Dependency.product(name: "Instrumentation", package: "swift-distributed-tracing")
 let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -97,7 +98,7 @@ let package = Package(
         .target(name: "COpenSSLStart", dependencies: ["COpenSSL"]),
         .target(name: "CLibCurlStart", dependencies: ["CLibCurl", "COpenSSLStart"]),
 
-        // What is listed under a target is all it may import of ours: the build refuses the rest (Scripts/test).
+        // What is listed under a target is all that it may import: Scripts/imports refuses the rest.
         .target(name: "ApproovBase", dependencies: ["CJansson"], swiftSettings: settings),
         .target(
             name: "CertificatePinning",
@@ -111,8 +112,8 @@ let package = Package(
         .target(
             name: "HTTPServing",
             dependencies: [
-                "ApproovBase", "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, lifecycle,
-                logging, nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
+                "ApproovBase", "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, logging,
+                nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: ["ApproovBase", crypto, httpTypes], swiftSettings: settings),
@@ -127,8 +128,8 @@ let package = Package(
         .target(
             name: "Approov",
             dependencies: [
-                "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes, logging,
-                metrics, tracing,
+                "ApproovBase", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP", heap, httpTypes,
+                instrumentation, logging, metrics, tracing,
             ],
             swiftSettings: settings),
         .target(
@@ -139,17 +140,17 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "OAuth2",
-            dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras],
+            dependencies: ["Approov", "ApproovBase", "CertificatePinning", "CKeyUtils", "HTTPClient", crypto, cryptoExtras, httpTypes],
             swiftSettings: settings),
         // A product for itself, so that only apps that use the Secret Service link libsecret.
         .target(
-            name: "OAuth2SecretService", dependencies: ["ApproovBase", "CLibSecret", "OAuth2", crypto], swiftSettings: settings),
+            name: "OAuth2SecretService", dependencies: ["ApproovBase", "CLibSecret", "OAuth2"], swiftSettings: settings),
         // Links no database, no libcurl and no certificate minting.
         .target(
             name: "ApproovTokenCheck",
             dependencies: [
                 "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", "MessageSignatures", crypto, httpTypes, hummingbird,
-                hummingbirdCore, lifecycle, logging, metrics, nioCore, nioSSL,
+                hummingbirdCore, logging, metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),
         .target(
@@ -211,10 +212,10 @@ let package = Package(
             swiftSettings: settings),
 
         .testTarget(
-            name: "ApproovBaseTests", dependencies: ["ApproovBase", "ApproovTesting", "TestTags"], swiftSettings: settings),
+            name: "ApproovBaseTests", dependencies: ["ApproovBase", "ApproovTesting"], swiftSettings: settings),
         .testTarget(
             name: "CertificatePinningTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "CertificatePinning", "COpenSSL", "TestTags"],
+            dependencies: ["ApproovTesting", "CertificatePinning", "COpenSSL", "TestTags"],
             swiftSettings: settings),
         .executableTarget(
             name: "cancellation-storm",
@@ -228,19 +229,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HTTPClientTests",
-            dependencies: [
-                "ApproovBase", "cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes,
-                "TestTags",
-            ],
+            dependencies: ["cancellation-storm", "ApproovTesting", "CertificatePinning", "CLibCurl", "HTTPClient", httpTypes, "TestTags"],
             swiftSettings: settings),
         .testTarget(
             name: "HTTPRecordingTests",
-            dependencies: [
-                "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPRecording", httpTypes, "TestTags",
-            ],
+            dependencies: ["ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPRecording", httpTypes],
             swiftSettings: settings),
         .testTarget(
-            name: "OHTTPTests", dependencies: ["ApproovBase", "ApproovTesting", "OHTTP", crypto, httpTypes, "TestTags"],
+            name: "OHTTPTests", dependencies: ["ApproovTesting", "OHTTP", crypto, httpTypes, "TestTags"],
             swiftSettings: settings),
         .testTarget(
             name: "HTTPServingTests",
@@ -252,29 +248,27 @@ let package = Package(
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
-                "ApproovBase", "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit,
-                nioCore, "TestTags",
+                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit, nioCore,
+                "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "MessageSignaturesTests",
-            dependencies: [
-                "ApproovBase", "ApproovTesting", "MessageSignatures", crypto, cryptoExtras, httpTypes, structuredFields, "TestTags",
-            ],
+            dependencies: ["ApproovTesting", "MessageSignatures", crypto, cryptoExtras, httpTypes, structuredFields, "TestTags"],
             swiftSettings: settings),
         .testTarget(
             name: "AttestationTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto, "TestTags"],
+            dependencies: ["ApproovBase", "ApproovTesting", "Attestation", crypto],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTokensTests",
-            dependencies: ["ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras, "TestTags"],
+            dependencies: ["ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", crypto, cryptoExtras],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTests",
             dependencies: [
-                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
-                "MessageSignatures", "OHTTP", crypto, httpTypes, inMemoryTracing, logging, metricsTestKit, tracing, "TestTags",
+                "ApproovBase", "Approov", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "MessageSignatures", "OHTTP",
+                crypto, httpTypes, inMemoryTracing, instrumentation, logging, metrics, metricsTestKit, tracing, "TestTags",
             ],
             swiftSettings: settings),
         // A process whose memory tests look at.
@@ -292,9 +286,7 @@ let package = Package(
             name: "OAuth2Tests",
             dependencies: [
                 "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker",
-                crypto,
-                cryptoExtras,
-                httpTypes, "TestTags",
+                crypto, httpTypes, "TestTags",
             ],
             swiftSettings: settings),
         // One of several processes that share a token store, or one that tests kill while it stores a token.
@@ -303,35 +295,32 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "OAuth2SecretServiceTests",
-            dependencies: [
-                "Approov", "ApproovBase", "ApproovTesting", "OAuth2", "OAuth2SecretService", "secret-service-worker", "TestTags",
-            ],
+            dependencies: ["ApproovTesting", "OAuth2", "OAuth2SecretService", "secret-service-worker", "TestTags"],
             swiftSettings: settings),
         // One of several processes that share the tokens of a keyring.
         .executableTarget(
-            name: "secret-service-worker", dependencies: ["OAuth2", "OAuth2SecretService"], path: "Tests/SecretServiceWorker",
+            name: "secret-service-worker", dependencies: ["OAuth2SecretService"], path: "Tests/SecretServiceWorker",
             swiftSettings: settings),
         .testTarget(
             name: "ApproovAuthorityTests",
             dependencies: [
                 "ApproovAuthority", "ApproovBase", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
-                "HTTPServing", "OHTTP", crypto, grdb, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore,
-                "TestTags",
+                "HTTPServing", "OHTTP", crypto, grdb, httpTypes, logging, nioCore, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovGatewayTests",
             dependencies: [
-                "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing", "OHTTP", crypto,
-                httpTypes, hummingbird, logging, metricsTestKit, nioCore, "TestTags",
+                "ApproovAuthority", "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing",
+                "OHTTP", httpTypes, logging, metricsTestKit, nioCore, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ApproovTokenCheckTests",
             dependencies: [
-                "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", "MessageSignatures", crypto,
-                httpTypes,
-                hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore, nioEmbedded, nioHTTP2, "TestTags",
+                "ApproovBase", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
+                "MessageSignatures", crypto, httpTypes, hummingbird, hummingbirdTesting, logging, metricsTestKit, nioCore, nioEmbedded,
+                nioHTTP2, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -354,8 +343,8 @@ let package = Package(
         .testTarget(
             name: "ApproovCLITests",
             dependencies: [
-                "ApproovBase", "ApproovCLI", "ApproovTesting", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP", argumentParser,
-                crypto, httpTypes, logging, "TestTags",
+                "ApproovBase", "ApproovCLI", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP",
+                argumentParser, crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
         // The tags of tests. A library for them alone, as a product must not link the testing library.
@@ -363,7 +352,7 @@ let package = Package(
         // A process that tests kill while it writes.
         .executableTarget(
             name: "configuration-writer",
-            dependencies: ["Approov", "Attestation"],
+            dependencies: ["Approov", "ApproovBase", "Attestation"],
             path: "Tests/ConfigurationWriter",
             swiftSettings: settings),
         // An app that has everything by default.
@@ -371,7 +360,7 @@ let package = Package(
             name: "bundled-app", dependencies: ["Approov", "Attestation"], path: "Tests/BundledApp", swiftSettings: settings),
         // A backend that tests stop while it works.
         .executableTarget(
-            name: "guarded-backend", dependencies: ["ApproovServer", "ApproovTokenCheck", hummingbird, logging],
+            name: "guarded-backend", dependencies: ["ApproovTokenCheck", hummingbird, logging],
             path: "Tests/GuardedBackend",
             swiftSettings: settings),
         .executableTarget(
@@ -392,10 +381,10 @@ let package = Package(
         .testTarget(
             name: "ReadmeTests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovCLI", "ApproovReplayStores", "ApproovServer", "ApproovTesting",
-                "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "HTTPRecording",
-                "MessageSignatures", "OAuth2", "OAuth2SecretService", "OHTTP", "TestTags",
-                argumentParser, httpTypes, hummingbird, hummingbirdTesting, logging,
+                "APIClient", "Approov", "ApproovAuthority", "ApproovBase", "ApproovCLI", "ApproovGateway", "ApproovReplayStores",
+                "ApproovServer", "ApproovTesting", "ApproovTokenCheck", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient",
+                "HTTPRecording", "MessageSignatures", "OAuth2", "OAuth2SecretService", "OHTTP", "TestTags", argumentParser, httpTypes,
+                hummingbird, hummingbirdTesting, logging,
             ],
             swiftSettings: settings),
     ]

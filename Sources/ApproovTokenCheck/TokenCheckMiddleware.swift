@@ -1,7 +1,6 @@
 internal import ApproovBase
 public import ApproovTokens
 internal import Attestation
-internal import CertificatePinning
 internal import HTTPServing
 internal import HTTPTypes
 public import Hummingbird
@@ -183,7 +182,6 @@ public struct TokenCheckMiddleware<Context: TokenCheckedRequestContext>: RouterM
     /// Anyone can sign with the demo account's published secret, so its tokens are accepted for loopback names only.
     private static func isAllowed(_ verifier: TokenVerifier) -> Bool {
         guard verifier.usesDemoKeys else { return true }
-        guard let audience = verifier.audience, let host = try? CanonicalHost(audience) else { return false }
-        return host.isLoopback
+        return verifier.audience.map(ListenerAddress.isLoopback) ?? false
     }
 }

@@ -34,8 +34,8 @@ final class ConfigurationKeeper: Sendable {
         var reportedDates: [String: Int64] = [:]
         /// The expired version already reported.
         var reportedExpiry: Int64?
-        /// The last configuration from the authority that was reported as older than the one in force.
-        var reportedOlder: SignedConfiguration?
+        /// The last configuration from the authority that was reported as behind the one in force.
+        var reportedBehind: SignedConfiguration?
     }
 
     let initial: InitialConfiguration
@@ -72,7 +72,7 @@ final class ConfigurationKeeper: Sendable {
         let beginning = StoredConfiguration.beginning(with: store, initial: initial)
         let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
         let snapshot = try ConfigurationSnapshot(
-            begin.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch)
+            begin, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch)
         state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
         if let flaw = beginning.flaw { reporter.flaw(flaw) }
         for finding in store.tidy() { reporter.exposed(finding) }
@@ -172,12 +172,14 @@ extension ConfigurationKeeper {
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
             return Taken(isChanged: true)
-        } catch let error as AttestationError where error.code == .rolledBack && candidates.count == 1 {
+        } catch let error as AttestationError
+            where candidates.count == 1 && [.rolledBack, .conflictingVersion].contains(error.code)
+        {
             let isKnown = state.withLock { state in
-                defer { state.reportedOlder = candidates.last }
-                return state.reportedOlder == candidates.last
+                defer { state.reportedBehind = candidates.last }
+                return state.reportedBehind == candidates.last
             }
-            if !isKnown { reporter.olderAuthority(error, besides: before.accepted.version) }
+            if !isKnown { reporter.authorityBehind(error, besides: before.accepted.version) }
             return unchanged
         } catch {
             reporter.refused(error, besides: before.accepted.version)
@@ -208,7 +210,7 @@ extension ConfigurationKeeper {
 
     private func putInForce(_ configuration: ConfigurationState, isStored: Bool) throws {
         let snapshot = try ConfigurationSnapshot(
-            configuration.accepted, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
+            configuration, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
             previous: current)
         state.withLock { state in
             (state.configuration, state.snapshot) = (configuration, snapshot)

@@ -21,14 +21,18 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// The authority offers an older configuration than the one in force.
-    func olderAuthority(_ error: any Error, besides version: Int64) {
+    /// The authority offers an older configuration than the one in force, or another one with the same version.
+    func authorityBehind(_ error: AttestationError, besides version: Int64) {
+        let finding =
+            error.code == .conflictingVersion
+            ? "the authority has another configuration with the same version as this app's"
+            : "the authority's configuration is older than this app's"
         let reported = ApproovError(
             .configurationError,
-            "the authority's configuration is older than this app's; version \(version) stays in force, and no change reaches this app. "
-                + "If the authority came back from an older backup, its operator begins a new epoch (approov sdk -newEpoch) and ships a new "
+            "\(finding); version \(version) stays in force, and no change reaches this app until the authority has a later version. If the "
+                + "authority was restored from an older backup, its operator must begin a new epoch (approov sdk -newEpoch) and ship a new "
                 + "initial configuration", cause: error)
-        logger.error("the authority's configuration is older", metadata: ["error": "\(reported)"])
+        logger.error("the authority did not issue this app's configuration", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
 

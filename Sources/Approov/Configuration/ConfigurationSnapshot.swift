@@ -8,6 +8,8 @@ import Foundation
 /// Each request uses one snapshot throughout, so it sees either the old or the new configuration and never a mixture.
 final class ConfigurationSnapshot: Sendable {
     let configuration: DynamicConfiguration
+    /// The base64url of the SHA-256 of its payload.
+    let payloadHash: String
     /// The account's hosts and host patterns, sorted by name.
     let protectedHosts: [ProtectedHost]
     private let hosts: HostMap<ProtectedHost>
@@ -19,7 +21,7 @@ final class ConfigurationSnapshot: Sendable {
     /// Compiles a configuration.
     ///
     /// - Parameters:
-    ///   - configuration: The accepted configuration.
+    ///   - state: The state whose accepted configuration is compiled.
     ///   - initial: The initial configuration.
     ///   - authorityAnchors: The roots that the authority's certificate may chain to.
     ///   - watch: Receives the trust refusals of connections to the authority.
@@ -27,10 +29,12 @@ final class ConfigurationSnapshot: Sendable {
     ///     open connections.
     /// - Throws: `PinningError` or ``ApproovError`` naming the part that does not parse.
     init(
-        _ configuration: DynamicConfiguration, initial: InitialConfiguration, authorityAnchors: TrustAnchors,
+        _ state: ConfigurationState, initial: InitialConfiguration, authorityAnchors: TrustAnchors,
         watch: AuthorityWatch = AuthorityWatch(), previous: ConfigurationSnapshot? = nil
     ) throws {
+        let configuration = state.accepted
         self.configuration = configuration
+        payloadHash = state.acceptedSigned.payloadHash
         protectedHosts = try Self.compile(configuration, initial: initial)
         hosts = try HostMap(protectedHosts.map { ($0.pattern, $0) })
         obliviousRoute = try Self.obliviousRoute(configuration)

@@ -196,6 +196,16 @@ public final class ApproovService: Sendable {
     }
 
     private func takeUpConfiguration() async throws(AuthorityFailure) -> Bool {
+        try await Self.takeUpConfiguration(from: authority, keeper, notes, at: time)
+    }
+
+    /// Asks for newer configurations and puts them in force.
+    ///
+    /// - Returns: Whether the configuration in force changed.
+    /// - Throws: ``AuthorityFailure``.
+    private static func takeUpConfiguration(
+        from authority: AuthorityClient, _ keeper: ConfigurationKeeper, _ notes: AttestationNotes, at time: any TimeSource
+    ) async throws(AuthorityFailure) -> Bool {
         // Check before asking: dates also pass while the authority is unreachable.
         keeper.checkDates()
         let candidates = try await authority.configurations(since: keeper.current)
@@ -356,7 +366,7 @@ public final class ApproovService: Sendable {
             notes.note(result, as: fetched, isOblivious: isOblivious, life, at: time.uptime)
             return .token(fetched, lifetime: life.length, since: since)
         } catch {
-            let result = await failed(error, key, authority, keeper)
+            let result = await failed(error, key, authority, keeper, notes, at: time)
             return .failure(result.asked(for: key.host, at: time.date))
         }
     }
@@ -366,12 +376,12 @@ public final class ApproovService: Sendable {
     /// An authority that issues no tokens for the host any more refuses the evidence, and no other answer brings this client the
     /// configuration that says so: it asks for that one, and puts it in force.
     private static func failed(
-        _ failure: AuthorityFailure, _ key: TokenKey, _ authority: AuthorityClient, _ keeper: ConfigurationKeeper
+        _ failure: AuthorityFailure, _ key: TokenKey, _ authority: AuthorityClient, _ keeper: ConfigurationKeeper,
+        _ notes: AttestationNotes, at time: any TimeSource
     ) async -> TokenFetchResult {
         guard failure.problem == .unknownHost, let host = try? CanonicalHost(key.host),
-            let candidates = try? await authority.configurations(since: keeper.current)
+            let isChanged = try? await takeUpConfiguration(from: authority, keeper, notes, at: time)
         else { return TokenFetchResult(failure) }
-        let isChanged = await keeper.offer(candidates)
         let configuration = keeper.current
         guard configuration.protectedHost(for: host)?.settings.attested != true else { return TokenFetchResult(failure) }
         let reason = AuthorityFailure.noTokens(for: host, under: configuration)

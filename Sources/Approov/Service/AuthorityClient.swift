@@ -83,10 +83,13 @@ final class AuthorityClient: Sendable {
 
     /// Returns the configurations newer than the one in force; empty if none is newer.
     ///
+    /// An authority that did not issue the one in force returns its newest.
+    ///
     /// - Throws: ``AuthorityFailure``.
     func configurations(since snapshot: ConfigurationSnapshot) async throws(AuthorityFailure) -> [SignedConfiguration] {
         let answer = try await exchange.send(
-            .get, "/v1/configuration?since=\(snapshot.configuration.version)", policy: snapshot.authorityPolicy, accepting: [304])
+            .get, "/v1/configuration?since=\(snapshot.configuration.version)&hash=\(snapshot.payloadHash)",
+            policy: snapshot.authorityPolicy, accepting: [304])
         guard let json = answer.json else { return [] }
         do {
             return try json.array().map { try SignedConfiguration(json: $0) }
@@ -119,7 +122,8 @@ final class AuthorityClient: Sendable {
                 for: EvidenceRequest(
                     challenge: challenge, audience: initial.authority.absoluteString, account: initial.account, host: key.host,
                     payHash: key.payHash, sdkVersion: Self.sdkVersion, configVersion: snapshot.configuration.version,
-                    limitedUse: demand.isLimitedUse, developmentKey: developmentKey, customClaimsHash: demand.customClaims?.hash))
+                    configHash: snapshot.payloadHash, limitedUse: demand.isLimitedUse, developmentKey: developmentKey,
+                    customClaimsHash: demand.customClaims?.hash))
         } catch is CancellationError {
             throw AuthorityFailure(CancellationError())
         } catch {

@@ -18,7 +18,7 @@ struct AttestationVerifier: Sendable {
     /// The authority's own URL; set once the port is known.
     let audience: PublicAudience
     let metrics: AuthorityMetrics
-    private let newerApps = NewerApps()
+    private let unknownConfigurations = UnknownConfigurations()
     /// Bounds the log lines about rejections, because any client can cause them.
     private let rejections = LogAllowance()
 
@@ -54,13 +54,15 @@ struct AttestationVerifier: Sendable {
         guard evidence.aud == audience.url || AudienceName(evidence.aud) == audience else { throw Problem.wrongAudience }
         guard evidence.account == snapshot.account else { throw Problem.wrongAccount }
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
+            // The host may have been added after the backup from which this store was restored.
+            await noticeConfiguration(of: evidence, logger)
             throw Problem.unknownHost
         }
         let customClaims = try customClaims(bytes, hash: evidence.customClaimsHash, snapshot)
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(verified.key.thumbprint) ?? []
         try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
-        await notice(evidence.configVersion, logger)
+        await noticeConfiguration(of: evidence, logger)
 
         // One instant for policies, claims and secrets: the token names the message-signing key that comes beside it.
         let date = time.date
@@ -91,7 +93,7 @@ struct AttestationVerifier: Sendable {
         return AttestationResult(
             token: token, expiresIn: Int(lifetime), arc: claims.arc ?? "",
             rejectionReasons: snapshot.reportsReasons && !verdict.isTrusted ? verdict.reasons.map(\.rawValue).sorted() : nil,
-            traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion),
+            traceID: traceID, configurations: store.snapshot.configurations(since: evidence.configVersion, hash: evidence.configHash),
             challenge: snapshot.challenges.make(now: now, lifetime: lifetime + ChallengeMint.freshLifetime, for: thumbprint),
             secureStrings: secrets.strings, messageSigningKey: secrets.signingKey, customToken: secrets.customToken)
     }
@@ -167,23 +169,25 @@ struct AttestationVerifier: Sendable {
         }
     }
 
-    /// Warns about apps whose configuration is newer than the store's.
+    /// Warns about apps whose configuration this store did not issue.
     ///
-    /// The version in the evidence is only the app's own claim, so it has no effect but a warning.
-    private func notice(_ configVersion: Int64, _ logger: Logger) async {
-        guard configVersion > store.configurationVersion else { return }
+    /// Version and hash in the evidence are only the app's own claims, so they have no effect but a warning.
+    private func noticeConfiguration(of evidence: Evidence, _ logger: Logger) async {
+        let (version, hash) = (evidence.configVersion, evidence.configHash)
+        guard store.snapshot.lacks(version: version, hash: hash) else { return }
         // Another process may have issued that version a moment ago.
         _ = try? await store.refresh()
+        guard store.snapshot.lacks(version: version, hash: hash), let count = unknownConfigurations.count(at: time.uptime) else { return }
         let newest = store.configurationVersion
-        guard configVersion > newest, let count = newerApps.count(at: time.uptime) else { return }
         logger.warning(
             """
-            apps have a newer configuration than this store, and accept none that it issues; if the store was restored from an older \
-            backup, run approov sdk -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these \
-            apps are of an earlier epoch, ship them the current initial configuration
+            apps have \(version > newest ? "a newer configuration than this store" : "another configuration than this store with its version"), \
+            and accept none from it until its version is later than theirs; if the store was restored from an older backup, run approov sdk \
+            -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these apps are of an earlier \
+            epoch, ship them the current initial configuration
             """,
             metadata: [
-                "attestations": "\(count)", "claimedVersion": "\(configVersion)", "storeVersion": "\(newest)",
+                "attestations": "\(count)", "claimedVersion": "\(version)", "storeVersion": "\(newest)",
                 "storeEpoch": "\(store.configurationEpoch)",
             ])
     }

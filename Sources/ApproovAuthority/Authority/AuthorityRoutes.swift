@@ -69,7 +69,10 @@ struct AuthorityRoutes: Sendable {
             guard let number = Int64(since), number >= 0 else { throw Problem.malformedRequest }
             version = number
         }
-        let configurations = verifier.store.snapshot.configurations(since: version)
+        // Older releases do not state the hash.
+        let hash = request.uri.queryParameters["hash"].map(String.init)
+        if let hash, Base64URL.decode(hash)?.count != 32 { throw Problem.malformedRequest }
+        let configurations = verifier.store.snapshot.configurations(since: version, hash: hash)
         guard !configurations.isEmpty else { return Response(status: .notModified) }
         return Response.json(.array(configurations.map(\.json)))
     }

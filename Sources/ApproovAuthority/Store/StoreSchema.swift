@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import GRDB
 
 /// The tables of the store, and the migrations from older versions.
@@ -19,7 +20,14 @@ struct StoreSchema: Sendable {
     func version(of database: Database) throws -> Int {
         let applied = try migrator.appliedIdentifiers(database)
         let found = max(try Self.stamp(of: database), applied.count)
-        guard found <= version, applied.isSubset(of: migrator.migrations) else { throw newer(found) }
+        guard found <= version else { throw newer(found) }
+        // The names of migrations that releases make are texts of this package; others may be anything.
+        if let unknown = applied.subtracting(migrator.migrations).sorted().first {
+            throw AuthorityError(
+                .storeNewer,
+                "the store has the migration \(LoggableText.name(unknown)), which this release does not know; use the release that made it, or "
+                    + "restore a backup from before")
+        }
         return found
     }
 

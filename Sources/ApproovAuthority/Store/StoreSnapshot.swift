@@ -41,6 +41,8 @@ final class StoreSnapshot: Sendable {
     let allowsCustomTokens: Bool
     /// Ascending by version; the newest is last.
     let configurations: [IssuedConfiguration]
+    /// The hash of the newest configuration's payload.
+    private let newestHash: String?
     let issuer: TokenIssuer
 
     init(_ database: Database) throws {
@@ -71,6 +73,7 @@ final class StoreSnapshot: Sendable {
             secureStrings = try SecureString.all(in: database)
             allowsCustomTokens = account["customTokens"]
             configurations = try IssuedConfiguration.all(in: database)
+            newestHash = configurations.last?.signed.payloadHash
             issuer = try TokenIssuer(
                 secrets: secrets, keysets: keysets.filter { $0.use == .token }, claimPolicy: claimPolicy,
                 customKeyset: allowsCustomTokens ? Keyset.forCustomTokens(in: keysets) : nil)
@@ -96,13 +99,22 @@ final class StoreSnapshot: Sendable {
     /// The newest configuration.
     var newest: IssuedConfiguration? { configurations.last }
 
+    /// Whether a client's configuration was not issued by this store: its version is later than the newest, or the same with other content.
+    /// - Parameters:
+    ///   - version: The version that the client states.
+    ///   - hash: The hash of the payload that the client states; nil if it states none.
+    func lacks(version: Int64, hash: String?) -> Bool {
+        guard let newest else { return false }
+        return version > newest.version || version == newest.version && hash.map { $0 != newestHash } ?? false
+    }
+
     /// The configurations that a client with `version` needs: those that change the keys, and the newest.
     ///
-    /// A client that claims a later version than the newest receives the newest: it refuses that one, and reports that the authority is
+    /// A client whose configuration this store did not issue receives the newest: it refuses that one, and reports that the authority is
     /// behind.
-    func configurations(since version: Int64) -> [SignedConfiguration] {
-        guard let newest, newest.version != version else { return [] }
-        guard newest.version > version else { return [newest.signed] }
+    func configurations(since version: Int64, hash: String?) -> [SignedConfiguration] {
+        guard let newest else { return [] }
+        guard !lacks(version: version, hash: hash) else { return [newest.signed] }
         return configurations.filter { $0.version > version && ($0.changesKeys || $0.version == newest.version) }.map(\.signed)
     }
 

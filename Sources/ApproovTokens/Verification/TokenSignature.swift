@@ -1,4 +1,3 @@
-import COpenSSL
 import Crypto
 
 /// Verifies the signature of a token whose shape and header were checked: HS256 with swift-crypto, the other algorithms with libjwt.
@@ -22,9 +21,7 @@ enum TokenSignature {
         guard var hmac = key.hmac else { return false }
         // Header, dot and payload: RFC 7515, section 5.2.
         hmac.update(data: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(token)[..<segments.payload.upperBound]))
-        // In constant time, as swift-crypto's own == does, which takes as long as a third of the HMAC.
-        return hmac.finalize().withUnsafeBytes { code in
-            signature.withUnsafeBytes { $0.count == code.count && CRYPTO_memcmp($0.baseAddress, code.baseAddress, code.count) == 0 }
-        }
+        // swift-crypto's own == takes as long as a third of the HMAC.
+        return hmac.finalize().withUnsafeBytes { code in signature.withUnsafeBytes { ConstantTime.areEqual($0, code) } }
     }
 }

@@ -174,18 +174,10 @@ public struct TokenVerifier: Sendable {
             throw TokenError(.bindingMissing, "the token is not bound; it has no pay claim")
         }
         guard let value = values.first else { throw TokenError(.bindingMissing, "the request lacks the binding header") }
-        guard let expected = Base64.decode(pay), expected.count == 32, Self.equal(expected, Binding.digest(of: value)) else {
+        guard let expected = Base64.decode(pay), expected.count == 32, ConstantTime.areEqual(expected, Binding.digest(of: value)) else {
             throw TokenError(.bindingMismatch, "the token is bound to another value of the binding header")
         }
         return true
-    }
-
-    /// Compares in a time that does not depend on the position of the first difference.
-    private static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        guard left.count == right.count else { return false }
-        var difference: UInt8 = 0
-        for index in left.indices { difference |= left[index] ^ right[index] }
-        return difference == 0
     }
 
     private static var malformed: TokenError {

@@ -28,6 +28,12 @@ public struct SignedConfiguration: Sendable, Hashable {
     /// One or two signatures.
     let signatures: [Signature]
 
+    /// The base64url of the SHA-256 of the decoded payload.
+    ///
+    /// Two configurations with the same version and other content differ in it. The signatures do not count, because ECDSA gives the same
+    /// payload other signatures each time.
+    package var payloadHash: String { Base64URL.encode(Array(SHA256.hash(data: payloadBytes))) }
+
     /// Reads the members `payload` and `signatures`; refuses any other.
     ///
     /// - Parameter json: A JSON object.

@@ -46,6 +46,10 @@ public struct Evidence: Sendable, Hashable {
     public var environment: [String]
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// The base64url of the SHA-256 of the payload of the configuration in force; nil from older releases.
+    ///
+    /// With it the authority notices that it was restored from a backup and has another configuration under the same version.
+    public var configHash: String?
     /// Whether the token is for one use: it then has a `jti` and a short life.
     public var limitedUse: Bool
     /// The proof of the account's development key, base64url of 32 bytes; nil for none.
@@ -79,6 +83,7 @@ public struct Evidence: Sendable, Hashable {
         payHash = request.payHash
         sdkVersion = request.sdkVersion
         configVersion = request.configVersion
+        configHash = request.configHash
         limitedUse = request.limitedUse
         customClaimsHash = request.customClaimsHash
         self.iat = iat
@@ -116,13 +121,19 @@ public struct Evidence: Sendable, Hashable {
             throw AttestationError(.malformedMember, "must be at most 32 flags of at most 64 bytes", member: "environment")
         }
         configVersion = try json.integer("configVersion", in: 0...positiveSafeIntegers.upperBound)
+        configHash = try Evidence.optionalHash(json, "configHash")
         limitedUse = try json.bool("limitedUse", default: false)
         // Any text: the authority judges it, so that its operator learns why a build with a wrong key does not pass.
         developmentKey = try json.optionalString("developmentKey")
-        customClaimsHash = try json.optionalString("customClaimsHash")
-        if let customClaimsHash, Base64URL.decode(customClaimsHash)?.count != 32 {
-            throw AttestationError(.malformedMember, "must be the base64url of 32 bytes", member: "customClaimsHash")
+        customClaimsHash = try Evidence.optionalHash(json, "customClaimsHash")
+    }
+
+    private static func optionalHash(_ json: JSONValue, _ member: String) throws(AttestationError) -> String? {
+        guard let text = try json.optionalString(member) else { return nil }
+        guard Base64URL.decode(text)?.count == 32 else {
+            throw AttestationError(.malformedMember, "must be the base64url of 32 bytes", member: member)
         }
+        return text
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
@@ -149,7 +160,8 @@ public struct Evidence: Sendable, Hashable {
             "deviceID": .string(deviceID.base64), "host": .string(host), "payHash": payHash.map(JSONValue.string),
             "sdk": .object(["version": .string(sdkVersion)]), "app": .object(["id": .string(appID), "version": .string(appVersion)]),
             "measurements": .object(measurements.mapValues(JSONValue.string)), "environment": .strings(environment),
-            "configVersion": .integer(configVersion), "limitedUse": limitedUse ? .bool(true) : nil,
+            "configVersion": .integer(configVersion), "configHash": configHash.map(JSONValue.string),
+            "limitedUse": limitedUse ? .bool(true) : nil,
             "developmentKey": developmentKey.map(JSONValue.string), "customClaimsHash": customClaimsHash.map(JSONValue.string),
         ])
     }

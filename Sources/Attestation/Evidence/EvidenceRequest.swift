@@ -16,6 +16,8 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var sdkVersion: String
     /// The version of the configuration in force.
     public var configVersion: Int64
+    /// The base64url of the SHA-256 of the payload of the configuration in force; nil if it is not stated.
+    public var configHash: String?
     /// Whether the token is for one use.
     public var limitedUse: Bool
     /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
@@ -33,12 +35,14 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - payHash: The `pay` claim of the requested token; nil if the token is not bound.
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
+    ///   - configHash: The base64url of the SHA-256 of the payload of the configuration in force; nil not to state it.
     ///   - limitedUse: Whether the token is for one use.
     ///   - developmentKey: The key that the evidence must prove; nil for none.
     ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
     public init(
         challenge: String, audience: String, account: String, host: String, payHash: String? = nil, sdkVersion: String,
-        configVersion: Int64, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil, customClaimsHash: String? = nil
+        configVersion: Int64, configHash: String? = nil, limitedUse: Bool = false, developmentKey: DevelopmentKey? = nil,
+        customClaimsHash: String? = nil
     ) {
         self.challenge = challenge
         self.audience = audience
@@ -47,6 +51,7 @@ public struct EvidenceRequest: Sendable, Hashable {
         self.payHash = payHash
         self.sdkVersion = sdkVersion
         self.configVersion = configVersion
+        self.configHash = configHash
         self.limitedUse = limitedUse
         self.developmentKey = developmentKey
         self.customClaimsHash = customClaimsHash

@@ -41,7 +41,7 @@ final class SecretServiceConnection {
             }
             self.connection = connection
         } catch {
-            g_main_context_unref(context)
+            Self.end(context)
             throw error
         }
         self.context = context
@@ -75,7 +75,11 @@ final class SecretServiceConnection {
     /// The last reference closes the socket, without waiting for the bus.
     private static func close(_ connection: OpaquePointer, _ context: OpaquePointer) {
         g_object_unref(UnsafeMutableRawPointer(connection))
-        // What the connection queued for this thread has references, too.
+        end(context)
+    }
+
+    /// Runs what GLib queued, which frees memory and has references to the connection, also after an attempt that failed.
+    private static func end(_ context: OpaquePointer) {
         while g_main_context_iteration(context, 0) != 0 {}
         g_main_context_unref(context)
     }

@@ -668,6 +668,32 @@ import Testing
         #expect(account.store.configurationVersion == newest, "an app's claim changes nothing in the store")
     }
 
+    @Test("An app with other content under the store's version gets the store's, and causes a warning; the same content does not")
+    func otherContent() async throws {
+        let account = try await AuthorityBench()
+        let newest = try account.store.currentConfiguration()
+        let record = LogRecord()
+        func attest(_ hash: String?, host: String = AuthorityBench.host) async throws -> AttestationResult {
+            let evidence = try account.evidence {
+                $0.configVersion = account.store.configurationVersion
+                $0.configHash = hash
+                $0.host = host
+            }
+            return try await account.verifier.attest(evidence, from: nil, logger: record.logger)
+        }
+        func warnings() -> [String] { record.lines.filter { $0.hasPrefix("warning") } }
+        for hash in [nil, newest.payloadHash] { #expect(try await attest(hash).configurations.isEmpty) }
+        #expect(warnings().isEmpty)
+        let other = CustomClaims.hash(of: [1])
+        for _ in 0..<3 { #expect(try await attest(other).configurations == [newest]) }
+        #expect(warnings().count == 1)
+        #expect(warnings().first?.contains("sdk -newEpoch") == true && warnings().first?.contains("another configuration") == true)
+        // The host that was added after the backup is unknown, and no evidence for it is judged.
+        account.clock.advance(by: .seconds(3_600))
+        #expect(await problem { _ = try await attest(other, host: "lost.example.com") } == .unknownHost)
+        #expect(warnings().count == 2)
+    }
+
     @Test("A newer version that another process has issued is loaded without a warning")
     func newerByAnother() async throws {
         let account = try await AuthorityBench()

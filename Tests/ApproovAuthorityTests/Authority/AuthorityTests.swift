@@ -63,6 +63,9 @@ import Testing
             let unchanged = try await authority.send("/v1/configuration?since=\(version)", over: transport)
             #expect(unchanged.status == 304)
             #expect(unchanged.body.isEmpty)
+            for (hash, status) in [(try account.store.currentConfiguration().payloadHash, 304), (CustomClaims.hash(of: [1]), 200)] {
+                #expect(try await authority.send("/v1/configuration?since=\(version)&hash=\(hash)", over: transport).status == status)
+            }
 
             let keys = try await authority.send("/.well-known/jwks.json", over: transport)
             #expect(keys.status == 200)
@@ -115,6 +118,9 @@ import Testing
             try await expect(404, .notFound, "/v1/challenges", .get)
             for since in ["-1", "x", "1.0", "99999999999999999999", ""] {
                 try await expect(400, Problem.malformedRequest.name, "/v1/configuration?since=\(since)", .get)
+            }
+            for hash in ["", "AAAA", "*"] {
+                try await expect(400, Problem.malformedRequest.name, "/v1/configuration?since=1&hash=\(hash)", .get)
             }
             #expect(try await authority.send("/health", over: transport).status == 200)
         }

@@ -56,7 +56,7 @@ import Testing
         let state = try ConfigurationState(initial: try await account.store.initialConfiguration())
         try await account.store.remember(Endpoint(url: url, pins: other, trustRoots: nil))
         #expect(account.store.configurationVersion == version + 1)
-        let accepted = try state.accepting(account.store.snapshot.configurations(since: version), now: account.clock.date)
+        let accepted = try state.accepting(account.store.snapshot.configurations(since: version, hash: nil), now: account.clock.date)
         #expect(accepted.accepted.authorityPins == other)
         #expect(try await account.store.initialConfiguration().authorityPins == other)
     }
@@ -84,7 +84,7 @@ import Testing
         try await account.store.addHost("c.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         try await account.store.rotateConfigurationKey()
         try await account.store.addHost("d.example.com", settings: HostSettings(pins: AuthorityBench.pins))
-        let list = account.store.snapshot.configurations(since: version)
+        let list = account.store.snapshot.configurations(since: version, hash: nil)
         #expect(list.count == 3)
         let accepted = try state.accepting(list, now: account.clock.date)
         #expect(accepted.accepted.version == version + 7)
@@ -102,7 +102,7 @@ import Testing
         try await account.store.rotateConfigurationKey()
         let state = try ConfigurationState(initial: try await initial(account))
         try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
-        let list = account.store.snapshot.configurations(since: state.accepted.version)
+        let list = account.store.snapshot.configurations(since: state.accepted.version, hash: nil)
         #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
     }
 
@@ -113,10 +113,10 @@ import Testing
         let date = account.clock.date
         account.clock.setDate(date.addingTimeInterval(365 * 86_400))
         try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
-        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version, hash: nil), now: date)
         account.clock.setDate(date)
         try await account.store.addHost("c.example.com", settings: HostSettings(pins: AuthorityBench.pins))
-        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version), now: date)
+        state = try state.accepting(account.store.snapshot.configurations(since: state.accepted.version, hash: nil), now: date)
         #expect(state.accepted.hosts.count == 3)
     }
 
@@ -124,10 +124,10 @@ import Testing
     func upToDate() async throws {
         let account = try await AuthorityBench()
         let version = account.store.configurationVersion
-        #expect(account.store.snapshot.configurations(since: version).isEmpty)
+        #expect(account.store.snapshot.configurations(since: version, hash: nil).isEmpty)
         // An app with a later version gets the newest one, and sees that the authority is behind.
-        #expect(account.store.snapshot.configurations(since: version + 100) == [try account.store.currentConfiguration()])
-        #expect(account.store.snapshot.configurations(since: 0).count == 1)
+        #expect(account.store.snapshot.configurations(since: version + 100, hash: nil) == [try account.store.currentConfiguration()])
+        #expect(account.store.snapshot.configurations(since: 0, hash: nil).count == 1)
     }
 
     @Test("A new epoch begins at version 1 with a new key, and apps enter it only by its initial configuration")
@@ -140,7 +140,7 @@ import Testing
         #expect(account.store.configurationEpoch == 2 && account.store.configurationVersion == 1)
         #expect(account.store.snapshot.configurationKey.rawRepresentation != key)
         #expect(account.store.hosts.map(\.name) == [AuthorityBench.host])
-        let list = account.store.snapshot.configurations(since: 0)
+        let list = account.store.snapshot.configurations(since: 0, hash: nil)
         #expect(list.count == 1)
         // An app of the old epoch rejects the new version and keeps what it has.
         let before = try ConfigurationState(initial: old)
@@ -154,7 +154,7 @@ import Testing
         #expect(error?.code == .unknownSigner)
         let state = try ConfigurationState(initial: renewed)
         try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
-        let next = try state.accepting(account.store.snapshot.configurations(since: 1), now: account.clock.date)
+        let next = try state.accepting(account.store.snapshot.configurations(since: 1, hash: nil), now: account.clock.date)
         #expect(next.accepted.version == 2 && next.accepted.epoch == 2 && next.accepted.hosts.count == 2)
     }
 

@@ -101,6 +101,23 @@ import Testing
         #expect(await events.next()?.accepted == 8)
     }
 
+    @Test("Another configuration with the version in force is refused, and reported once with the remedy `sdk -newEpoch`")
+    func conflictingAuthority() async throws {
+        let keeper = try keeper(MemoryStore())
+        let seven = try version(7)
+        _ = await keeper.offer([seven])
+        #expect(keeper.current.payloadHash == seven.payloadHash)
+        var events = keeper.events.stream().makeAsyncIterator()
+        _ = await events.next()
+        let other = try version(7, hosts: ["other.test": .pinned])
+        for _ in 0..<3 { #expect(await keeper.offer([other]) == false) }
+        #expect(keeper.current.payloadHash == seven.payloadHash)
+        let error = try #require(await events.next()?.refusal)
+        #expect(error.description.contains("same version as this app's") && error.description.contains("sdk -newEpoch"))
+        _ = await keeper.offer([try version(8)])
+        #expect(await events.next()?.accepted == 8)
+    }
+
     @Test("A signed host that has become a public suffix since then prevents neither the app's start nor an update")
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }

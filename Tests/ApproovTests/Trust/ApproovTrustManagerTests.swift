@@ -28,8 +28,8 @@ import Testing
         let manager = ApproovTrustManager(
             allHostsMustBeEvaluated: allHostsMustBeEvaluated, evaluators: evaluators, anchors: anchors, logger: .silent)
         let configuration = account.configuration(hosts: hosts, managedTrustRoots: managedTrustRoots)
-        let snapshot = try ConfigurationSnapshot(
-            configuration, initial: account.initial(configuration), authorityAnchors: anchors)
+        let initial = try account.initial(configuration)
+        let snapshot = try ConfigurationSnapshot(ConfigurationState(initial: initial), initial: initial, authorityAnchors: anchors)
         return try manager.policy(protecting: snapshot.protectedHosts)
     }
 
@@ -100,7 +100,8 @@ import Testing
         let manager = ApproovTrustManager(
             allHostsMustBeEvaluated: allHostsMustBeEvaluated, patterns: patterns, anchors: anchors, logger: .silent)
         let configuration = account.configuration(hosts: hosts)
-        let snapshot = try ConfigurationSnapshot(configuration, initial: account.initial(configuration), authorityAnchors: anchors)
+        let initial = try account.initial(configuration)
+        let snapshot = try ConfigurationSnapshot(ConfigurationState(initial: initial), initial: initial, authorityAnchors: anchors)
         return try manager.policy(protecting: snapshot.protectedHosts)
     }
 

@@ -19,6 +19,15 @@ import Testing
         #expect(try DynamicConfiguration(json: payload) == account.configuration(version: 2))
     }
 
+    @Test("The hash of the payload depends on the content only, not on the signatures")
+    func payloadHash() throws {
+        let signed = try account.signed(version: 2)
+        let again = try account.signed(version: 2)
+        #expect(signed != again && signed.payloadHash == again.payloadHash)
+        #expect(Base64URL.decode(signed.payloadHash) == Array(SHA256.hash(data: signed.payloadBytes)))
+        #expect(try account.signed(version: 3).payloadHash != signed.payloadHash)
+    }
+
     @Test("The signature is plain ES256 over header and payload")
     func independentVerification() throws {
         let json = try account.signed(version: 2).json

@@ -156,6 +156,22 @@ import Testing
         }
     }
 
+    @Test("Evidence states the hash of the configuration in force; evidence of older releases does not")
+    func configHash() throws {
+        let hash = CustomClaims.hash(of: [1, 2, 3])
+        #expect(try evidence().json.object()["configHash"] == nil)
+        let request = EvidenceRequest(
+            challenge: "AAAA", audience: "https://a.example", account: "a", host: "h", sdkVersion: "1", configVersion: 1, configHash: hash)
+        let answer = Evidence(
+            answering: request, iat: 1, deviceID: DeviceID(installationKey: key.publicKey), appID: "a", appVersion: "1", measurements: [:],
+            environment: [])
+        #expect(try VerifiedEvidence(verifying: try answer.signed(by: key)).evidence.configHash == hash)
+        for wrong in ["", "AAAA", hash + "=", String(hash.dropLast())] {
+            let payload = try answer.json.setting("configHash", to: .string(wrong))
+            #expect(code { try VerifiedEvidence(verifying: try jws(header: header, payload: payload)) } == .malformedEvidence, "\(wrong)")
+        }
+    }
+
     @Test("Evidence contains the hash of the custom claims beside it, and no such member without them")
     func customClaimsHash() throws {
         #expect(try evidence().json.object()["customClaimsHash"] == nil)

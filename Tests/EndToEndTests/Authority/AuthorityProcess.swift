@@ -18,14 +18,22 @@ struct AuthorityProcess {
     /// - Returns: The process, which is ready.
     /// - Throws: `TestServerError` when it ends before it is ready.
     static func start(_ folder: TemporaryFolder, port: Int = 0) async throws -> AuthorityProcess {
+        try await start(folder.url, port: port)
+    }
+
+    /// Starts it with a folder that the caller may replace.
+    static func start(_ folder: URL, port: Int = 0) async throws -> AuthorityProcess {
         let process = try ChildProcess(
             ChildProcess.approov,
-            ["serve", "--data", folder.url.path, "--listen", "127.0.0.1:\(port)", "--attestations-per-minute", "0"])
+            ["serve", "--data", folder.path(percentEncoded: false), "--listen", "127.0.0.1:\(port)", "--attestations-per-minute", "0"])
         let url = try await process.waitForOutput().split(separator: "\n").first
         return AuthorityProcess(url: String(url ?? ""), process: process)
     }
 
     var port: Int { URL(string: url)?.port ?? 0 }
+
+    /// Its log so far.
+    var log: String { process.errors }
 
     func kill() { process.signal(SIGKILL) }
 

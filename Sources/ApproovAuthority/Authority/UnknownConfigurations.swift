@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts attestations of apps whose configuration is newer than the store's, and reports the number at most once an hour.
-final class NewerApps: Sendable {
+/// Counts attestations of apps whose configuration this store did not issue, and reports the number at most once an hour.
+final class UnknownConfigurations: Sendable {
     private struct State {
         var count = 0
         var lastWarning: Duration?
