@@ -2,7 +2,7 @@ internal import HTTPServing
 public import HummingbirdCore
 public import NIOSSL
 
-/// Protects the network side of your own Hummingbird application in the same way as our servers.
+/// Protects the network side of a Hummingbird application in the same way as that of our servers.
 ///
 ///     let connections = try ConnectionGuard(tls: .certificate(certificatePEM: certificate, keyPEM: key))
 ///     let app = Application(

@@ -3,7 +3,7 @@ public import ApproovTokens
 extension TokenCheckMiddleware {
     /// Creates a check with fixed keys that lets each limited-use token pass once.
     ///
-    /// It consumes a token after every check of its own has passed, and before the next handler runs. If other checks follow it, leave the
+    /// It consumes a token after all its own checks have passed, and before the next handler runs. If other checks follow it, leave the
     /// consumption to a ``TokenConsumingMiddleware`` behind them: a request that they refuse must not use up its token.
     ///
     /// A token without `jti`, or one that was used before, gets 401. When the store fails, is full, or does not answer in time, the request

@@ -2,14 +2,14 @@ import HTTPTypes
 
 /// Cancels one request from outside of its task.
 ///
-/// A request that is cancelled this way needs no task of its own, which would cost more than most of the session's work on it.
+/// A request that is cancelled this way needs no separate task, which would cost more than most of the session's work on it.
 package protocol TransferCancellation: AnyObject, Sendable {
     /// Takes the closure that cancels what the request waits for now, in place of the closure before.
     ///
     /// Calls it at once if the request was cancelled already.
     func attach(_ cancel: @escaping @Sendable () -> Void)
 
-    /// Does work that only the cancellation of its task ends, in a task of its own.
+    /// Does work that only the cancellation of its task ends, in a separate task.
     ///
     /// - Parameter work: The work.
     /// - Returns: The work's value.

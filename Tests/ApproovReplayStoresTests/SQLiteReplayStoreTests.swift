@@ -75,7 +75,7 @@ import Testing
 
     @Test("The file and SQLite's files beside it have mode 0600, and the folder 0700")
     func modes() async throws {
-        // In a process of its own, because other tests must not get this mask.
+        // In a separate process, because other tests must not get this mask.
         await #expect(processExitsWith: .success) {
             umask(0)
             let folder = try TemporaryFolder()

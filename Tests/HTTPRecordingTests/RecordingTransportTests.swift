@@ -163,7 +163,7 @@ import Testing
         #expect(base.requests.count == 1)
     }
 
-    @Test("A recording is continued with the next number, and concurrent requests get files of their own")
+    @Test("A recording is continued with the next number, and concurrent requests get separate files")
     func numbers() async throws {
         try await site.record([TransportRequest("https://api.test/"), TransportRequest("https://api.test/")]) {
             TransportResponse("", to: $0)

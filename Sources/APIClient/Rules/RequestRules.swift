@@ -15,7 +15,7 @@ import HTTPClient
 /// All rules that match apply, in their order, so that later rules win. They run for each request: a header whose value changes needs no
 /// notice. A redirect is another request: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
 /// origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
-/// An interceptor of your own that calls ``adapt(_:)`` must see to that itself.
+/// If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.

@@ -58,7 +58,7 @@ struct CallSpan: Sendable {
 
     private func end(_ call: CallAttributes) {
         let attributes = tracing.attributes.value(for: call) { SpanAttributes($0.all) }
-        // The tracer may have given the span some of its own.
+        // The tracer may have given the span some attributes already.
         var earlier = span.attributes
         if earlier.isEmpty {
             span.attributes = attributes

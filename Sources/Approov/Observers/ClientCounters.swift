@@ -90,7 +90,7 @@ final class ClientCounters: Sendable {
     /// The timer has no label for the result: those with equal labels are one timer to the factory.
     private func meters(_ labels: Labels) -> Meters {
         if let meters = made.withLock({ $0[labels] }) { return meters }
-        // Outside of the lock: the factory is the app's code, and may send requests of its own over this session.
+        // Outside of the lock: the factory is the app's code, and may itself send requests over this session.
         let dimensions = labels.dimensions + [(labels.kind.dimension, labels.result)]
         let meters = Meters(
             counter: Counter(label: labels.kind.label, dimensions: dimensions, factory: setting.factory),

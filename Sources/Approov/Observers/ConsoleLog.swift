@@ -41,7 +41,7 @@ public struct ConsoleLog: SessionObserver {
     /// Whether the log is on.
     public var wantsTimings: Bool { level != .off }
 
-    /// Whether requests and responses get lines of their own.
+    /// Whether each request and each response gets a line.
     public var wantsHeads: Bool { level == .debug }
 
     /// Logs a request.

@@ -51,8 +51,8 @@ public final class ApproovService: Sendable {
     ///   - limits: The bounds of the service.
     ///   - proxy: The proxy for requests to the authority; nil means none. A session's proxies apply only to the session's requests.
     ///   - developmentKey: The account's development key, as `approov devkey -get` prints it, with which a build that is not registered
-    ///     gets tokens; nil, for every build that is shipped. It is never sent or logged. The tokens' `anno` has `dev-key`. An attester
-    ///     of your own must support it (`EvidenceRequest.developmentProof(of:)`).
+    ///     gets tokens; nil, for every build that is shipped. It is never sent or logged. The tokens' `anno` has `dev-key`. Your own
+    ///     attester must support it (`EvidenceRequest.developmentProof(of:)`).
     ///   - logger: Receives changes and refusals of configurations. Tokens, bindings and header values are never logged.
     /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy; also when the
     ///   development key is malformed.

@@ -11,8 +11,8 @@ extension ApproovSession {
     /// (Range and If-Range; RFC 9110, sections 14.2 and 13.1.5). If it does not hold, or a redirect leads to another server, the download
     /// begins again.
     ///
-    /// A download that was interrupted after its last byte has no rest. The server then answers with status 416 and the size of the
-    /// content: if the ETag still holds and the file has that size, the file is complete, and the caller gets it with the head of that
+    /// If a download was interrupted after its last byte, nothing remains to fetch. The server then answers with status 416 and the size of
+    /// the content: if the ETag still holds and the file has that size, the file is complete, and the caller gets it with the head of that
     /// answer.
     ///
     /// The caller must move or remove the file of a finished download, and the file of a token that is not used. If the session wipes the
@@ -24,7 +24,7 @@ extension ApproovSession {
     ///   - onToken: Called with each token, in their order; must not block for long.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
     /// - Returns: The URL of a file with mode 0600, and the response's head. The file is the content if the status is 200, 206 or 416. A
-    ///   response with another status is written to a file of its own, and the token remains valid.
+    ///   response with another status is written to a separate file, and the token remains valid.
     /// - Throws: ``ApproovError`` with code `badRequest` when the request is no plain GET or does not fit the token, with code `bodyFailed`
     ///   when the file is missing, is not a file that a download made, or cannot be written, with code `permanentError` when the server
     ///   reports that there is no rest (416) and the file is not the content, which removes the file, and with other codes when the request
@@ -105,7 +105,7 @@ extension ApproovSession {
     private enum Filled {
         /// The content is in the download's file.
         case content(HTTPURLResponse)
-        /// Something else, such as an error, is in a file of its own.
+        /// Something else, such as an error, is in a separate file.
         case other(URL, HTTPURLResponse)
         /// A part that was not requested.
         case foreign

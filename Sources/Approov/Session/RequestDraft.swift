@@ -107,7 +107,7 @@ struct RequestDraft: Sendable {
 }
 
 extension URLRequest {
-    /// Returns the request with these header fields in place of its own; lines of one name become one, separated by commas.
+    /// Returns the request with these header fields in place of its present ones; lines of one name become one, separated by commas.
     func carrying(_ fields: HTTPFields) -> URLRequest {
         var headers: [String: String] = [:]
         for field in fields {

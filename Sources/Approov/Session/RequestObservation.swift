@@ -14,7 +14,7 @@ struct RequestObservation: Sendable {
     var isResuming = false
     /// The request that may be wiped; nil in a session that tracks none.
     var flight: RequestFlight?
-    /// Whether a wipe cancels each wait of the request by itself, so that the whole request needs no task of its own.
+    /// Whether a wipe cancels each wait of the request by itself, so that the whole request needs no separate task.
     var cancelsWaits = false
     /// The call, for those who watch it; nil if no one does.
     var call: ObservedCall?

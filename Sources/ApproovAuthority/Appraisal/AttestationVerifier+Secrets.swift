@@ -35,7 +35,7 @@ extension AttestationVerifier {
     /// What the result brings besides the token.
     ///
     /// A rejected app gets a decoy of the account's key, so its signatures do not verify. An app of an oblivious host gets neither strings
-    /// nor key: a signature would link its requests, and a string of its own would name it. The empty list of strings tells a genuine one
+    /// nor key: a signature would link its requests, and its own string would name it. The empty list of strings tells a genuine one
     /// that it may keep those of other hosts.
     func secrets(
         for verdict: EvidenceAppraiser.Verdict, isOblivious: Bool, _ customClaims: CustomClaims?, at now: Int64, _ snapshot: StoreSnapshot

@@ -6,7 +6,7 @@ internal import X509
 
 /// The keys and certificates of an authority whose operator provides none.
 ///
-/// It consists of its own root, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
+/// It consists of a root certificate, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
 /// can replace the server's key without losing a client (`AuthorityStore.rotateServerKey()`).
 ///
 /// A renewed certificate keeps the key, so the pins stay the same.

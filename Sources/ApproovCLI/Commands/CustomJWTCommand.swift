@@ -1,7 +1,7 @@
 import ApproovAuthority
 import ArgumentParser
 
-/// `approov customjwt`: whether apps may request JWTs with claims of their own.
+/// `approov customjwt`: whether apps may request JWTs with their own claims.
 struct CustomJWTCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "customjwt",

@@ -84,7 +84,7 @@ struct DemoApp {
         return result.token
     }
 
-    /// Makes another session, with cookies of its own.
+    /// Makes another session, with its own cookies.
     func makeSession(
         _ settings: ApproovSessionConfiguration, wrapping configuration: URLSessionConfiguration = .ephemeral
     ) throws -> ApproovSession {

@@ -117,7 +117,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
     /// The pins that are in force, as a JSON object for a program that pins by itself.
     ///
     /// Each member is a host name or pattern, with the base64 of the SHA-256 of every key that it may have, sorted. The list of a host without
-    /// pins of its own is empty, and the list of `*`, the managed trust roots, counts for it. Hosts whose pins are not enforced are absent.
+    /// its own pins is empty, and the list of `*`, the managed trust roots, counts for it. Hosts whose pins are not enforced are absent.
     public var pinsJSON: String {
         func list(_ pins: [String]) -> JSONValue {
             .strings(pins.map { $0.hasPrefix("sha256/") ? String($0.dropFirst("sha256/".count)) : $0 }.sorted())

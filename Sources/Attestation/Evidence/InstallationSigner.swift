@@ -2,7 +2,7 @@ internal import ApproovBase
 
 /// Signs messages with the installation key, whose public key is the token's claim `ipk`.
 ///
-/// ``InstallationAttester`` does. An attester of your own must also be one, with the key that signs its evidence, before its app can sign
+/// ``InstallationAttester`` does. Your own attester must also be one, with the key that signs its evidence, before its app can sign
 /// requests.
 public protocol InstallationSigner: Sendable {
     /// Signs a message with ECDSA on P-256 and SHA-256.

@@ -114,7 +114,7 @@ struct CurlExchangeState<Head: Sendable, HeadWaiter: Sendable, BodyWaiter: Senda
             return .refused
         }
         buffered += part.count
-        // A server may send single bytes, and each array has a cost of its own.
+        // A server may send single bytes, and each array adds a cost.
         if first == nil {
             first = [UInt8](part)
         } else if parts.isEmpty, takes(part, after: first) {

@@ -2,7 +2,7 @@ import DequeModule
 
 /// Bytes that wait to be sent: added at the end, taken from the start.
 struct PendingBytes: Sendable {
-    /// A part that is smaller than this takes those that follow, because each array has a cost of its own.
+    /// A part that is smaller than this takes those that follow, because each array adds a cost.
     private static let smallest = 16 << 10
 
     private var parts: Deque<[UInt8]> = []

@@ -75,7 +75,7 @@ struct Redactor: Sendable {
     func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
-            throw Self.refusal("is compressed; send no Accept-Encoding of your own")
+            throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
         }
         let redacted: [UInt8]
         switch BodyFormat(of: bytes, fields) {

@@ -101,7 +101,7 @@ import Testing
         #expect(transport.requests.map { $0.headerFields[.cookie] } == [nil, "id=1", nil, nil])
     }
 
-    @Test("Each attested environment has a folder of its own, and one that cannot be set up leaves the old one in use")
+    @Test("Each attested environment has its own folder, and one that cannot be set up leaves the old one in use")
     func folders() async throws {
         let world = try World()
         let configuration = try ApproovConfiguration(world.account.initial(world.account.configuration()))

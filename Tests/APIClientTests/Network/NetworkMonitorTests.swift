@@ -82,7 +82,7 @@ import Testing
     }
 }
 
-/// A thread in a network namespace of its own, with a monitor that was made there.
+/// A thread in its own network namespace, with a monitor that was made there.
 private final class Namespace: Sendable {
     static let advice: Comment = "Only root can make a network namespace: run the tests as root, with iproute2 and veth"
     static let isPossible: Bool = {

@@ -43,7 +43,7 @@ struct RunningAuthority {
         return TrustPolicy(rules: rules, defaultAnchors: anchors)
     }
 
-    /// Sends a request over TLS, under a policy of its own if none is given.
+    /// Sends a request over TLS, under a new policy if none is given.
     func send(
         _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: [UInt8]? = nil,
         stream: RequestBodyStream? = nil, over transport: CurlTransport, under given: TrustPolicy? = nil,

@@ -169,7 +169,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    /// A session that calls any host direct, and whose requests can be wiped without a task of their own.
+    /// A session that calls any host direct, and whose requests can be wiped without a separate task.
     private func tracking() throws -> ApproovSession {
         var configuration = ApproovSessionConfiguration()
         configuration.tracksRequests = true

@@ -247,7 +247,7 @@ import Testing
             try await gate.barrier { try await session.data(for: URLRequest("https://api.test/in")).1.statusCode }
         }
         try await begun.wait()
-        // The two requests, the renewal and the barrier's waiting. The renewal's limit is a task of its own, which may begin later.
+        // The two requests, the renewal and the barrier's waiting. The renewal's limit is a separate task, which may begin later.
         #expect(await eventually { source.asked.value == 5 && world.clock.nextWakeUp == .seconds(30) })
         world.clock.advance(by: .seconds(30))
         #expect(try await barrier.value == 401)

@@ -158,7 +158,7 @@ import Testing
         async let first = get("/slow", session)
         #expect(await eventually { gated.gate.outgoingCount == 1 && gated.paths == ["/slow"] })
         let refreshed = Shared("")
-        // The work waits for a request over the same gate, even from a task of its own.
+        // The work waits for a request over the same gate, even from another task.
         async let barrier: Void = gated.gate.barrier {
             let answer = try await Task { try await get("/refresh", session) }.value
             refreshed.value = answer

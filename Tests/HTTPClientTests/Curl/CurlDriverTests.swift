@@ -86,7 +86,7 @@ import Testing
         #expect(yields == [15, 31, 47, 63])
     }
 
-    @Test("A task that prefers an executor of its own takes no turn")
+    @Test("A task that prefers its own executor takes no turn")
     func executor() async throws {
         final class OwnExecutor: TaskExecutor {
             func enqueue(_ job: consuming ExecutorJob) {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ResetWatchTests {
     private static let second: UInt64 = 1_000_000_000
 
-    /// Whether the connection is to be replaced after each of these resets.
+    /// Whether the connection must be replaced after each of these resets.
     private func answers(_ times: [UInt64]) -> [Bool] {
         var watch = ResetWatch()
         var answers: [Bool] = []

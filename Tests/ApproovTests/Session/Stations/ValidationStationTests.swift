@@ -14,7 +14,7 @@ import Testing
         func validate(_ response: HTTPURLResponse, body: Data?) throws { sizes.change { $0.append(body?.count ?? -1) } }
     }
 
-    /// Throws an error of its own.
+    /// Throws the given error.
     struct Throwing: ResponseValidating {
         let error: any Error
         func validate(_ response: HTTPURLResponse, body: Data?) throws { throw error }
