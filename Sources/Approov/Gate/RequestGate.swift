@@ -2,7 +2,7 @@ public import ApproovBase
 import Attestation
 import Synchronization
 
-/// A gate before the requests of one or more sessions: it holds them while the app pauses them, or renews what they need.
+/// Holds the requests of one or more sessions while the app pauses them, or renews what they need.
 ///
 /// ```swift
 /// let gate = RequestGate()
@@ -12,9 +12,9 @@ import Synchronization
 /// try await gate.barrier { try await renewKeys() }   // waits for what is under way, and holds what comes
 /// ```
 ///
-/// Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came,
-/// before they get credentials and tokens, so that nothing ages while they wait. Requests that the wrapped `URLSession` performs itself do
-/// not pass the gate.
+/// Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came.
+/// They get credentials and tokens only after the wait, so that none expires meanwhile. Requests that the wrapped `URLSession` performs
+/// itself do not pass the gate.
 public final class RequestGate: Sendable {
     private typealias State = RequestGateState<Waiter>
 
@@ -101,12 +101,13 @@ public final class RequestGate: Sendable {
         carryOut(state.withLock { $0.resume() })
     }
 
-    /// Waits for the requests under way, and does work while it holds those that come.
+    /// Waits until the requests under way have ended, and then does work while it holds new requests.
     ///
-    /// The work's own requests pass the gate, and so do those of tasks that it starts, except detached ones, until the work has ended. A
-    /// renewal of credentials that the work waits for passes, too, also if a request outside of the work began it: one of
-    /// ``AuthenticatedRequests``, or of `OAuth2Credentials` of the module `OAuth2`. Barriers run one after another. A pause does not hold
-    /// them.
+    /// Until the work has ended, its own requests pass the gate, and so do the requests of tasks that it starts; the exception are detached
+    /// tasks. If the work waits for a renewal of credentials, the renewal passes too, even when a request outside of the work began it.
+    /// This holds for the renewals of ``AuthenticatedRequests`` and of `OAuth2Credentials` (module `OAuth2`).
+    ///
+    /// Barriers run one after another. A pause does not hold them.
     ///
     /// - Parameters:
     ///   - wait: How long to wait for requests under way and other barriers.

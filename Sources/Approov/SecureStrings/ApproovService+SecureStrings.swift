@@ -33,11 +33,11 @@ extension ApproovService {
         return try decision.sendsWithout(found.result, hasValue: found.value != nil) == nil ? found.value : nil
     }
 
-    /// Sets a secure string of the app's own, which comes before one of the account with the same key.
+    /// Sets a secure string that the app itself provides; it takes precedence over the account's string with the same key.
     ///
-    /// The value is sealed with a key of this installation, in the file `secure-strings` of the state directory, and the app gets it back
-    /// only while it is genuine. This protects a copy of the file, such as a backup without the installation key; it does not protect
-    /// against a person who can read the whole state directory.
+    /// The service seals the value with a key of this installation and keeps it in the file `secure-strings` of the state directory. The
+    /// app gets it back only while it is genuine. This protects a copy of the file, such as a backup without the installation key; it does
+    /// not protect against a person who can read the whole state directory.
     ///
     /// A request to an oblivious host never carries such a value, because it may tell installations apart.
     ///

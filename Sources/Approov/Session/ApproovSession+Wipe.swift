@@ -1,16 +1,17 @@
 extension ApproovSession {
-    /// Wipes what the session has of a user.
+    /// Cancels the user's requests, and removes the user's bound tokens, cookies and cached responses.
     ///
-    /// A change of the session's credential (``CredentialHolder/update(_:)``) wipes everything by itself. Wiping does this:
+    /// When the session's credential changes (``CredentialHolder/update(_:)``), the session wipes everything by itself. A wipe does this:
     ///
-    /// - Requests in flight are cancelled. Their callers get a `CancellationError`, also those that read a response as it arrives, those
-    ///   with a task that has not been resumed, and those whose response has arrived but has not been returned. A session does this if it
-    ///   has a credential, if an interceptor tells of changes of the user (``RequestInterceptor/userScope``), or if
-    ///   ``ApproovSessionConfiguration/tracksRequests`` is set. Those of sessions that were made with `adding` are cancelled too.
-    /// - Tokens that are bound are forgotten, with their refreshes in the background, in the service and so for all its sessions.
-    /// - Responses in a cache (`DataCache` of the module `APIClient`) are removed, and requests under way put none into it.
-    /// - Cookies that the hosts would get are removed from the wrapped session's storage. When no host is named, because the session has no
-    ///   credential, all its cookies go; from the storage that all sessions share, only those of the hosts of interceptors' users.
+    /// - It cancels the requests in flight, also those of sessions that were made with `adding`. Their callers get a `CancellationError`,
+    ///   also while they read a response as it arrives, when their task has not been resumed, and when the response has arrived but has not
+    ///   been returned. A session can cancel requests only if it tracks them: if it has a credential, if an interceptor tells of changes of
+    ///   the user (``RequestInterceptor/userScope``), or if ``ApproovSessionConfiguration/tracksRequests`` is set.
+    /// - It makes the service forget the bound tokens and stop refreshing them in the background, for all sessions of the service.
+    /// - It removes the responses in a cache (`DataCache` of the module `APIClient`). Requests under way add none.
+    /// - It removes the cookies that the hosts would get from the wrapped session's storage. If no host is named, because the session has
+    ///   no credential, it removes all cookies of the storage. From `HTTPCookieStorage.shared`, it then removes only the cookies of the
+    ///   hosts for which an interceptor names a user.
     ///
     /// A scope of URLs (``WipeScope/urls(_:)``) leaves tokens and cookies as they are.
     ///

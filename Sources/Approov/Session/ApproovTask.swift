@@ -64,7 +64,7 @@ public final class ApproovTask: Sendable {
 
     /// Starts the task, or lets it go on after ``suspend()``; in other states it has no effect.
     ///
-    /// A task that the work of a barrier starts passes its gate; see ``RequestGate/barrier(waiting:limit:_:)``.
+    /// If the work of a barrier starts the task, its request passes the barrier's gate; see ``RequestGate/barrier(waiting:limit:_:)``.
     public func resume() {
         let isResumed = guarded.withLock { guarded in
             guard guarded.state == .suspended else { return false }
@@ -82,15 +82,17 @@ public final class ApproovTask: Sendable {
 
     /// Stops a running task until ``resume()``; in other states it has no effect.
     ///
-    /// Its transfer stops on the wire: nothing more is handed to the caller, and nothing more is sent of a body than buffers already hold.
+    /// The transfer stops on the wire. The caller gets nothing more. Of the request's body, the transport sends only what its buffers
+    /// already hold.
     ///
-    /// Over HTTP/2, while other requests use the connection, the server may still send what the stream's window allows, and libcurl holds it
-    /// in memory: at most 32 MiB for each suspended task with libcurl 7.88, which has no option for the window. Without such requests, and
-    /// over HTTP/1.1, at most a mebibyte.
+    /// Over HTTP/2, while other requests use the connection, the server may still send as much as the stream's window allows. libcurl holds
+    /// that in memory: at most 32 MiB for each suspended task with libcurl 7.88, which has no option for the window. Without other
+    /// requests, and over HTTP/1.1, it holds at most 1 MiB.
     ///
-    /// The timeout for the whole request goes on, the one for an idle connection does not. After 60 seconds the connection is closed, and the
-    /// task fails with code `timedOut`. To stop a download for longer, cancel it and go on with
-    /// ``ApproovSession/download(for:resuming:onToken:onProgress:)``. A `transport` other than `CurlTransport` goes on with what it has begun.
+    /// The total timeout of the request goes on; its idle timeout does not. After 60 seconds the transport closes the connection, and the
+    /// task fails with code `timedOut`. To stop a download for longer, cancel it and resume it with
+    /// ``ApproovSession/download(for:resuming:onToken:onProgress:)``. A `transport` other than `CurlTransport` does not stop what it has
+    /// begun.
     public func suspend() {
         let isSuspended = guarded.withLock { guarded in
             guard guarded.state == .running else { return false }

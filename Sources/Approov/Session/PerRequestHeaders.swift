@@ -1,15 +1,18 @@
 public import FoundationNetworking
 
-/// Header fields that a session adds to each request, such as an ID by which a server joins the attempts of one call.
+/// Header fields that a session adds to each request, such as an ID that tells a server which attempts belong to one call.
 ///
 /// ```swift
 /// configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-ID": UUID().uuidString] }
 /// ```
 ///
-/// A request that waits at a gate gets them after the wait. A header that the request itself has stays. As with the request's own headers,
-/// a redirect within the origin keeps the added ones, and one to another origin drops them, except those that describe the content asked
-/// for. The session refuses a request if the closure names a header that something else sets: Authorization, Cookie and Host, those of the
-/// token and of its binding, those of a signature, those that hold secure strings, those of a proxy, and those that delimit the message.
+/// If a request waits at a gate, the session adds the fields after the wait. It does not replace a header that the request already has. A
+/// redirect within the origin keeps the added fields. One to another origin drops them, except those that describe the content asked for;
+/// the same holds for the request's own headers.
+///
+/// The closure must not name a header that something else sets; otherwise the session refuses the request. These are Authorization, Cookie
+/// and Host, and the headers of the token, of its binding, of a signature, of a secure string and of a proxy, and those that delimit the
+/// message.
 public struct PerRequestHeaders: Sendable {
     /// How often the closure is called.
     public enum Scope: Sendable, Hashable {

@@ -2,9 +2,9 @@ import ApproovBase
 import CertificatePinning
 import HTTPTypes
 
-/// The places of requests to named hosts in which secure strings take the place of their keys.
+/// Says where a session puts secure strings into requests: to which hosts, and in which header fields and query parameters.
 ///
-/// The app writes the key of a secure string as a placeholder, and the session replaces it as it sends the request:
+/// The app writes the key of a secure string as a placeholder. The session replaces the placeholder when it sends the request:
 ///
 /// ```swift
 /// configuration.substitutions = [try Substitution(hosts: ["maps.example.com"], headers: ["Api-Key": ""], queryParameters: ["key"])]
@@ -12,15 +12,15 @@ import HTTPTypes
 /// request.setValue("maps-key", forHTTPHeaderField: "Api-Key")
 /// ```
 ///
-/// - A value goes only over https, to a host that is named here and protected by the configuration, from an app that the newest attestation
-///   found genuine. The host need not get tokens (`approov api -add HOST -noApproovToken`), and any port counts.
-/// - A key that no string has is sent as it is, unless the session's policy decides otherwise.
+/// - The session sends a value only over https, to a host that is named here and protected by the configuration, and only while the app's
+///   newest attestation found it genuine. The host need not get tokens (`approov api -add HOST -noApproovToken`), and any port counts.
+/// - If no string has the key, the session sends the placeholder unchanged, unless its policy decides otherwise.
 /// - A redirect starts from the app's own request. When it leads to another origin, the headers named here stay behind, and placeholders in
-///   the query are not replaced. A redirect whose URL repeats a value is not followed with the value in it. A value of fewer than 8 bytes
-///   could not be recognised there, so a request that needs one is refused.
-/// - URLs and requests that the app sees, such as `HTTPURLResponse.url` and those of interceptors, policies and bindings, have the placeholder.
+///   the query are not replaced. If a redirect's URL repeats a value, the session puts the placeholder back, or refuses the redirect. It
+///   could not recognise a value of fewer than 8 bytes there, so it refuses a request that needs such a value.
+/// - The app sees only the placeholder: in `HTTPURLResponse.url`, and in the requests that interceptors, policies and bindings get.
 /// - A request to an oblivious host carries the account's strings only: one that the app has set may tell installations apart.
-/// - A URL that the session excludes, or that its policy does not attest, is sent as it is.
+/// - The session replaces nothing in a request to a URL that it excludes or that its policy does not attest.
 public struct Substitution: Sendable, Hashable {
     /// The canonical names of the hosts.
     public let hosts: [String]

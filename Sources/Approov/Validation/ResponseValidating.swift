@@ -8,9 +8,9 @@ public import FoundationNetworking
 /// configuration.validators = [.status(200..<300), .mediaType("application/json"), EnvelopeValidator()]
 /// ```
 ///
-/// A session calls its validators in order, after redirects and before the interceptors decide about a retry. A response that one of them
-/// refuses is a failure for the interceptors and the caller: an ``ApproovError`` with code `responseRefused`, which has the response in
-/// ``ApproovError/refusedResponse``.
+/// A session calls its validators in order, after redirects and before the interceptors decide about a retry. If a validator refuses a
+/// response, the interceptors and the caller get an ``ApproovError`` with code `responseRefused` in its place.
+/// ``ApproovError/refusedResponse`` contains the response.
 public protocol ResponseValidating: Sendable {
     /// Returns if the response is a success.
     ///

@@ -5,18 +5,23 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The ``HTTPTransport`` on the system's libcurl and OpenSSL: any number of requests over one thread of its own.
+/// The ``HTTPTransport`` that uses the system's libcurl and OpenSSL; its one thread carries out any number of requests.
 ///
-/// It speaks HTTP/2 where the server does, otherwise HTTP/1.1. For ten minutes it speaks only HTTP/1.1 with an origin where HTTP/2 breaks
-/// down: one that gives up a connection and everything under way on it (GOAWAY), as SwiftNIO's servers do after 200 streams that libcurl
-/// 7.88 ended with RST_STREAM, or one that resets four streams without a response between them. An idempotent request that this interrupts
-/// before its response is repeated once.
+/// It speaks HTTP/2 with servers that support it, and HTTP/1.1 with the others. If HTTP/2 breaks down at an origin, the transport speaks
+/// only HTTP/1.1 with that origin for ten minutes, and repeats an interrupted request once if it is idempotent and its response has not
+/// begun. HTTP/2 breaks down in two cases:
 ///
-/// While requests go out one at a time and servers answer within 0.25 ms, each request is sent and its response received on the caller's
-/// thread, which halves the time of such a request. The caller's thread waits for at most 2 ms; then the transport's own takes over. If
-/// servers answer within 0.125 ms, the caller's thread looks for the response again and again for that long before it sleeps. The transport's
-/// own thread makes all connections, and has several requests at once and servers farther away from the start. It has all requests of a
-/// process that may use only one processor, and of tasks that prefer an executor of their own, such as an event loop.
+/// - The server gives up a connection and everything under way on it (GOAWAY). SwiftNIO's servers do so after libcurl 7.88 has ended 200
+///   streams with RST_STREAM.
+/// - The server resets four streams without a response between them.
+///
+/// The transport's thread makes all connections. While requests go out one at a time and servers answer within 0.25 ms, the caller's thread
+/// sends each request and receives its response, which halves the time of such a request. The caller's thread waits for at most 2 ms; then
+/// the transport's thread takes over. If servers answer within 0.125 ms, the caller's thread polls for the response for that long before it
+/// sleeps.
+///
+/// The transport's thread has a request from the start when other requests are under way, when servers take longer to answer, when the
+/// process may use only one processor, or when the task prefers its own executor, such as an event loop.
 ///
 /// The environment has no influence: variables for proxies, trust stores, key logs and OPENSSL_CONF have no effect.
 ///
