@@ -14,7 +14,7 @@ public struct TransferOptions: Sendable {
     public var maximumHeaderBytes = 65_536
     /// The largest decoded body accepted, in bytes; nil: no limit, which is safe only for a body that is streamed.
     public var maximumBodyBytes: Int?
-    /// Whether the transport offers and decodes those of gzip, br and zstd that libcurl supports.
+    /// Whether the transport accepts compressed responses and decodes them: gzip, br and zstd, where libcurl supports them.
     ///
     /// The response to a request with its own `Accept-Encoding` is not decoded.
     public var decompresses = true

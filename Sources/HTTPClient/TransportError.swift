@@ -36,7 +36,7 @@ public struct TransportError: CodedError {
         public static let trustRefused = Code("trustRefused")
         /// The host has only addresses that are not public, and the request refuses those.
         public static let addressRefused = Code("addressRefused")
-        /// Newer rules replaced those under which the request was prepared, before it was sent.
+        /// Before the request was sent, newer rules replaced those under which it was prepared.
         public static let rulesChanged = Code("rulesChanged")
         /// The connection ended before the response was complete.
         ///

@@ -22,9 +22,10 @@ internal import Synchronization
 /// nor shared. The session's interceptors and validators are called for a response from the cache, too;
 /// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
 ///
-/// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves none.
+/// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves no response in the
+/// cache.
 ///
-/// When the cache is full, the least recently used responses make room. One that takes more than a quarter of it is not kept.
+/// When the cache is full, it removes the least recently used responses. It keeps no response that takes more than a quarter of it.
 public final class DataCache: Sendable {
     /// What a waiter gets.
     private enum Landing: Sendable {

@@ -31,7 +31,7 @@ public struct APIClient: Sendable {
     public var interceptors: [any RequestInterceptor] = [] {
         didSet { connect() }
     }
-    /// Judge the client's responses, after the validators of the session and the ``rules``; none at first.
+    /// The client's own validators, called after those of the session and the ``rules``; none at first.
     ///
     /// `EnvelopeValidator` refuses responses with a status of success whose content says that the request failed.
     public var validators: [any ResponseValidating] = [] {

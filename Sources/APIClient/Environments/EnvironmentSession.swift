@@ -19,7 +19,7 @@ internal import Synchronization
 ///
 /// Each environment has its own folder of state, because the configurations of two accounts exclude each other.
 public final class EnvironmentSession: Sendable {
-    /// An environment with its session: a consistent pair, whatever ``EnvironmentSession/use(_:)`` does meanwhile.
+    /// An environment and its session, which stay together even while ``EnvironmentSession/use(_:)`` changes the environment.
     public struct Current: Sendable {
         /// The environment.
         public let environment: APIEnvironment

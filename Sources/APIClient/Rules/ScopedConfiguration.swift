@@ -13,7 +13,7 @@ public struct ScopedConfiguration: Sendable {
     public var retries: RetryPolicy?
     /// The statuses to accept in place of the client's; nil, the default, for those of the client.
     public var statuses: Range<Int>?
-    /// Judge the responses, after the validators of the session; none by default.
+    /// The validators of the responses, called after those of the session; none by default.
     public var validators: [any ResponseValidating] = []
 
     /// Makes a configuration that changes nothing.

@@ -3,7 +3,7 @@ import ApproovBase
 extension XMLElement {
     /// Writes the document whose root this element is, in UTF-8 with its declaration.
     ///
-    /// Nothing is added to the content: reading the document gives an equal value, in which texts that follow each other are one.
+    /// Nothing is added to the content: reading the document gives an equal value, except that adjacent texts are joined.
     ///
     /// - Returns: The document.
     /// - Throws: ``APIError`` with code `invalidBody`, which names the element, when a name is not one of XML, an attribute occurs twice,

@@ -88,7 +88,7 @@ public struct XMLElement: Sendable, Hashable {
     /// - Returns: The elements, in their order.
     public func elements(named name: String) -> [XMLElement] { elements.filter { $0.name == name } }
 
-    /// The first element within this one that has a name, which is as it is written, with its prefix; nil if there is none.
+    /// The first element within this one with a name, as it is written with its prefix; nil if there is none.
     public subscript(name: String) -> XMLElement? { elements.first { $0.name == name } }
 
     /// The element at a place among the elements within this one, which begins with 0; nil if there are fewer.

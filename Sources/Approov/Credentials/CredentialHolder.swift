@@ -2,10 +2,10 @@ import Synchronization
 
 /// Holds the credential of an app's user, which changes when another user logs in, and is nil when no user is logged in.
 ///
-/// Sessions that use it (``ApproovSessionConfiguration/credential``) wipe what they have of a user before ``update(_:)`` returns: they cancel
-/// that user's requests, and forget the tokens that were bound to the user's credential and the cookies of the hosts that got it. Call
-/// ``update(_:)`` on the actor that reads the answers of ``ApproovSession/data(for:limit:onProgress:)`` and its kind: none of the earlier user's
-/// answers reaches that actor's code afterwards.
+/// Sessions that use it (``ApproovSessionConfiguration/credential``) wipe what they have of a user before ``update(_:)`` returns: they
+/// cancel that user's requests, and forget the tokens that were bound to the user's credential and the cookies of the hosts that got it.
+/// Call ``update(_:)`` on the actor that reads the answers of ``ApproovSession/data(for:limit:onProgress:)`` and similar methods. Then no
+/// answer to the earlier user reaches that actor's code afterwards.
 public final class CredentialHolder: Sendable {
     /// A value and the user that it belongs to.
     struct Snapshot: Sendable {

@@ -23,9 +23,9 @@ public struct WipeScope: Sendable {
 
     /// The requests to some URLs, and the responses to them in caches.
     ///
-    /// Tokens and cookies stay: they belong to whole hosts. A request counts if the URL that the app asked for matches, or one that it went
-    /// to, also before a redirect; a response if the URL that its request was sent to does. Paths are compared as servers may read them:
-    /// `items/../users/1` and `%75sers/1` are `users/1`.
+    /// Tokens and cookies stay: they belong to whole hosts. A wipe cancels a request if the app asked for a matching URL, or if the request
+    /// went to one, also before a redirect. It removes a cached response if the request was sent to a matching URL. Paths are compared as
+    /// servers may read them: `items/../users/1` and `%75sers/1` count as `users/1`.
     ///
     /// - Parameter patterns: The patterns, such as `https://api.example.com/users/**`.
     /// - Returns: The scope.

@@ -2,7 +2,7 @@ public import FoundationNetworking
 
 /// The policy that behaves as a session without one.
 ///
-/// Hold it in a policy of your own to decide about some statuses and leave the others to it.
+/// To decide about some statuses only, let your policy hold this one, and call it for the others.
 public struct StandardPolicy: AttestationPolicy {
     /// Whether requests are sent without a token while the authority cannot be reached or does not work, so that the API decides.
     public var sendsWithoutTokenWhenAuthorityIsDown: Bool

@@ -32,7 +32,7 @@ extension ApproovBytes {
             ///   fails; `CancellationError` when the task is cancelled or the request wiped.
             public mutating func next() async throws -> String? { try await next(isolation: nil) }
 
-            /// Returns the next line, or nil at the end, to code of an actor.
+            /// Returns the next line, or nil at the end, without leaving the caller's actor.
             ///
             /// - Parameter actor: The caller's actor.
             /// - Returns: The line, or nil at the end.

@@ -58,7 +58,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
         @inlinable
         public mutating func next() async throws -> UInt8? { try await next(isolation: nil) }
 
-        /// Returns the next byte, or nil at the end, to code of an actor.
+        /// Returns the next byte, or nil at the end, without leaving the caller's actor.
         ///
         /// - Parameter actor: The caller's actor.
         /// - Returns: The byte, or nil at the end.
@@ -102,7 +102,7 @@ public struct ApproovBytes: AsyncSequence, Sendable {
             /// - Throws: ``ApproovError`` when the transfer fails; `CancellationError` when the task is cancelled or the request wiped.
             public mutating func next() async throws -> [UInt8]? { try await next(isolation: nil) }
 
-            /// Returns the next part, or nil at the end, to code of an actor.
+            /// Returns the next part, or nil at the end, without leaving the caller's actor.
             ///
             /// - Parameter actor: The caller's actor.
             /// - Returns: The part, or nil at the end.

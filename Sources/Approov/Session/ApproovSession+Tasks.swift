@@ -6,9 +6,9 @@ import Synchronization
 extension ApproovSession {
     /// The completion handler of a data or upload task, called once, on any thread.
     ///
-    /// A wipe of the session (``wipe(_:)``) keeps the response from a handler that has not been called yet. It does not wait for one that runs
-    /// already, on another thread: hand the response to the actor that changes the user, and check there whose it is; or use
-    /// ``data(for:limit:onProgress:)``, which does so.
+    /// After a wipe of the session (``wipe(_:)``), a handler that had not been called yet gets no response. The wipe does not wait for a
+    /// handler that already runs on another thread. So hand the response to the actor that changes the user, and check there which user it
+    /// belongs to; or use ``data(for:limit:onProgress:)``, which does so.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
     /// The completion handler of a download task, called once, on any thread.

@@ -74,7 +74,7 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// The host stays pinned.
     public var excludedURLs: [URLGlob] = []
-    /// The places in which secure strings take the place of their keys; none by default.
+    /// Where the session puts secure strings in the place of placeholders; nowhere by default.
     public var substitutions: [Substitution] = []
     /// The app's decisions about attestation; nil, the default, for those of ``StandardPolicy``.
     public var policy: (any AttestationPolicy)?

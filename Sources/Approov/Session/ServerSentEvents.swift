@@ -36,7 +36,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         ///   `CancellationError` when the task is cancelled or the request wiped.
         public mutating func next() async throws -> ServerSentEvent? { try await next(isolation: nil) }
 
-        /// Returns the next event, or nil at the end, to code of an actor.
+        /// Returns the next event, or nil at the end, without leaving the caller's actor.
         ///
         /// - Parameter actor: The caller's actor.
         /// - Returns: The event, or nil at the end.

@@ -90,7 +90,7 @@ public final class ApproovURLProtocol: URLProtocol {
         try await ObliviousLoader.shared.fetchKeyConfiguration()
     }
 
-    /// Fetches the gateway's keys again, although cached ones are fresh.
+    /// Fetches the gateway's keys again, even if the cached ones are still fresh.
     ///
     /// The original's name for it is `refreshOHTTPKeyConfig`. A request whose key the gateway refuses does this by itself.
     ///

@@ -1,8 +1,8 @@
-/// Several evaluators for one host, all of which must trust.
+/// Combines several evaluators for one host; each of them must trust the server.
 ///
-/// The evaluators are asked in order; the first refusal is the verdict, and their look-ups are made together. A
-/// ``DisabledTrustEvaluator`` among them has no effect. If two of them name different roots or client certificates, making a session
-/// with them throws.
+/// The evaluators are asked in order, and the first refusal is the verdict. If several need look-ups, the look-ups are made together. A
+/// ``DisabledTrustEvaluator`` among them has no effect. If two of them name different roots or client certificates, making a session with
+/// them throws.
 public struct CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
     /// The combined conditions of the evaluators.

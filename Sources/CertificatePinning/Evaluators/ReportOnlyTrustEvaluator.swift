@@ -24,8 +24,8 @@ public struct ReportOnlyTrustEvaluator: ServerTrustEvaluating {
 
     /// Trusts the server, and reports if the other evaluator refuses it.
     ///
-    /// Look-ups are not made: they would cost a connection that is not refused anyway. A server that needs look-ups is trusted, and
-    /// reported as one that could not be judged.
+    /// It makes no look-ups: they would need another connection, only to trust the server in any case. A server that needs look-ups is
+    /// trusted, and reported as one that could not be judged.
     /// - Parameters:
     ///   - trust: The path to judge.
     ///   - host: The canonical name of the requested host.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Each policy is one generation, with its own pool of connections.
 ///
 /// Each update of libpsl can add a public suffix between a pattern and hosts that it protects. Such a host must not lose its pins, so the
-/// pattern's rule still holds, but for two parts: the host sees no client certificate, and a ``DisabledTrustEvaluator`` has no effect. A
+/// pattern's rule still holds, with two exceptions: the host sees no client certificate, and a ``DisabledTrustEvaluator`` has no effect. A
 /// policy that refuses hosts without a rule refuses such a host.
 public final class TrustPolicy: Sendable {
     // The only state that all policies of the process share: a counter that orders them by age.

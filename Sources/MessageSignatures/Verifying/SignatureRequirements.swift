@@ -2,7 +2,8 @@
 public struct SignatureRequirements: Sendable {
     /// The components that the signature must cover; it may cover more.
     public var components: [SignatureComponent]
-    /// The signature's tag: nil for signatures without a tag, because a tag says that a signature was made for another application.
+    /// The tag that the signature must have; nil to require a signature without a tag, because a tag says which application a signature is
+    /// for.
     public var tag: String?
     /// The longest time since the signature was created, in whole seconds; ``clockSkew`` is added to it.
     ///

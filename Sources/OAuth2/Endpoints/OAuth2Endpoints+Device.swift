@@ -53,10 +53,10 @@ extension OAuth2Endpoints {
             lifetime: life, interval: interval, deadline: clock.uptime + life)
     }
 
-    /// Asks until the user has answered (RFC 8628, section 3.5).
+    /// Asks the server for the token until the user has answered (RFC 8628, section 3.5).
     ///
-    /// It waits at least the interval between two questions, five seconds longer after each `slow_down`, and twice as long after a question
-    /// that did not reach the server.
+    /// Between two requests it waits for the interval that the server named. After each `slow_down` the interval is five seconds longer,
+    /// and after a request that did not reach the server twice as long.
     /// - Parameters:
     ///   - authorization: The answer of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.

@@ -6,8 +6,8 @@ public import HTTPClient
 
 /// Asks an authorization server for tokens (RFC 6749, section 3.2).
 ///
-/// It has a session to itself: without cookies, without the interceptors of other sessions, and without redirects. The pins of the service and
-/// of the trust manager apply, and a request to a protected host carries an attestation token.
+/// It uses its own session, which has no cookies, calls no interceptors of other sessions, and follows no redirects. The pins of the
+/// service and of the trust manager apply, and a request to a protected host carries an attestation token.
 ///
 /// ```swift
 /// let server = try OAuth2Server(tokenURL: URL(string: "https://login.example.com/token")!)

@@ -1,4 +1,4 @@
-/// A token for a device code (RFC 8628, section 3.4); one question of several.
+/// One request of several for the token of a device code (RFC 8628, section 3.4).
 ///
 /// ``OAuth2Endpoints/token(for:additionalParameters:)`` asks until the user has answered.
 public struct DeviceCodeGrant: TokenGrant, CustomStringConvertible, CustomReflectable {

@@ -3,10 +3,11 @@ internal import ApproovBase
 internal import Foundation
 internal import Synchronization
 
-/// The tokens of one client and one authorization: valid ones for requests, renewed when they expire or are refused.
+/// Provides the tokens of one client and one authorization, and renews a token that expires or is refused.
 ///
-/// However many requests need a new token, it is renewed once, also across processes that share the store: a refresh token that the server
-/// takes once is used once. A new token is stored before any request carries it. Only the server's `invalid_grant` removes a token.
+/// However many requests need a new token, it is renewed once, also across processes that share the store. So a refresh token that the
+/// server accepts only once is never used twice. A new token is stored before any request carries it. Only the server's `invalid_grant`
+/// removes a token.
 ///
 /// ```swift
 /// let credentials = try OAuth2Credentials(endpoints: endpoints, store: FileTokenStore(directory: tokens, key: .file(keyFile)))
@@ -89,8 +90,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
-    /// Wipes the sessions as ``logIn(_:)`` does.
-    /// A renewal that is under way is discarded when it ends. A server that cannot be reached does not keep the token in the store.
+    /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, its result is discarded. If the server cannot be reached, the
+    /// token is removed from the store all the same.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (token, failure) = try await changes.change { () async throws -> (BearerToken?, (any Error)?) in
@@ -116,7 +117,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Returns a valid token, renewed if necessary.
     ///
-    /// If another process has logged another user in, the sessions are wiped as by ``logIn(_:)``.
+    /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `loginRequired` when only a log-in helps; the errors of the store, of the strategy and of the
     ///   server; `CancellationError`.

@@ -7,12 +7,13 @@ package import HTTPTypes
 
 /// Authorizes the requests to some hosts with an OAuth 2 token (RFC 6750).
 ///
-/// A valid token is applied; an expired one is renewed once for all requests that wait; a token that a server refuses with 401 is renewed
-/// once, and each refused request is sent again once. `AuthenticatedRequests` (module `Approov`) lists the requests that are never sent again.
-/// After a redirect to another origin no token is sent, also if the redirect leads to a named host: a server chose the URL.
+/// It adds a valid token to each of these requests. It renews an expired token once for all requests that wait. If a server refuses a token
+/// with 401, it renews the token once, and each refused request is sent once more. `AuthenticatedRequests` (module `Approov`) lists the
+/// requests that are never sent again. After a redirect to another origin no token is sent, also if the redirect leads to a named host: a
+/// server chose the URL.
 ///
-/// A session with it tracks its requests. ``OAuth2Credentials/logIn(_:)`` and ``OAuth2Credentials/logOut()`` wipe the session: no request of
-/// one user is sent with another user's token, and no response, cookie or attestation token reaches another user.
+/// A session with this interceptor tracks its requests. ``OAuth2Credentials/logIn(_:)`` and ``OAuth2Credentials/logOut()`` wipe the
+/// session: no request of one user is sent with another user's token, and no response, cookie or attestation token reaches another user.
 ///
 /// ```swift
 /// let session = try ApproovSession(

@@ -1,14 +1,14 @@
-/// Hears of the fetches of tokens, for example to move an earlier layer's tokens or to tell the user that a log-in is needed.
+/// Is told when a token is fetched, for example to move an earlier layer's tokens or to tell the user that a log-in is needed.
 ///
 /// ``OAuth2Credentials`` calls the methods in turn, `willFetch` and then `didFetch`, once for each fetch that all waiting requests share.
 /// No method gets a token. Each must return at once: the fetch waits for it. Both methods do nothing by default.
 public protocol TokenFetchObserver: Sendable {
-    /// Hears that the credentials begin to fetch a token: the stored one is due, was refused, or is missing.
+    /// Called when the credentials begin to fetch a token, because the stored one must be renewed, was refused, or is missing.
     ///
     /// - Parameter key: What the token belongs to.
     func willFetch(for key: TokenKey)
 
-    /// Hears how the fetch ended.
+    /// Called when the fetch has ended.
     ///
     /// - Parameters:
     ///   - key: What the token belongs to.

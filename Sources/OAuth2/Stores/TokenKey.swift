@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// What a stored token belongs to: an account of the app's own naming, a client, and an authorization.
+/// What a stored token belongs to: an account, a client, and an authorization.
 public struct TokenKey: Hashable, Sendable {
-    /// The app's own name for the user's account; empty for an app with one user at a time.
+    /// The name that the app gives to the user's account; empty for an app with one user at a time.
     public let account: String
     /// The client's identifier.
     public let clientID: String
@@ -16,7 +16,7 @@ public struct TokenKey: Hashable, Sendable {
     /// - Parameters:
     ///   - client: The client that the token was issued to.
     ///   - authorization: The authorization.
-    ///   - account: The app's own name for the user's account.
+    ///   - account: The name that the app gives to the user's account.
     public init(client: OAuth2Client, authorization: Authorization, account: String = "") {
         self.account = account
         clientID = client.id

@@ -1,4 +1,4 @@
-/// What a request is authorized as: a user or only the app, by a Bearer token or by the app's password.
+/// Whom a request is authorized for, a user or the app itself, and by what: a Bearer token or the client's secret.
 public struct Authorization: Hashable, Sendable {
     /// How a request proves its authorization.
     public enum Kind: String, Hashable, Sendable {
