@@ -103,6 +103,7 @@ final class StoreSnapshot: Sendable {
     /// - Parameters:
     ///   - version: The version that the client states.
     ///   - hash: The hash of the payload that the client states; nil if it states none.
+    /// - Returns: Whether the client's configuration is unknown here.
     func lacks(version: Int64, hash: String?) -> Bool {
         guard let newest else { return false }
         return version > newest.version || version == newest.version && hash.map { $0 != newestHash } ?? false
