@@ -48,26 +48,25 @@ struct RestoredBackupTests {
             #expect(try AuthorityStore(directory: data).configurationVersion == app.configuration.version)
         }
         authority = try await AuthorityProcess.start(data, port: authority.port)
+        let refusals = Shared<[String]>([])
+        let listener = Task {
+            for await event in app.configurationEvents() {
+                if let refusal = event.refusal { refusals.change { $0.append(refusal.description) } }
+            }
+        }
         app.forgetTokens()
         #expect(await app.fetchToken(for: url).status == .success)
         #expect(authority.log.contains("apps have \(isChangedSince ? "another" : "a newer") configuration"), "\(authority.log)")
         #expect(authority.log.contains("sdk -newEpoch"))
         // The app is in its old configuration, and says so.
         #expect(app.configuration.hosts.keys.contains("lost.example.com"))
-        #expect(await refusal(of: app)?.contains("sdk -newEpoch") == true)
+        #expect(await eventually { refusals.value.first?.contains("sdk -newEpoch") == true })
+        listener.cancel()
         #expect(await authority.terminate() == .exit(0))
     }
 
     /// Changes the store while no authority serves it.
     private func change(_ data: URL, _ body: (AuthorityStore) async throws -> Void) async throws {
         try await body(AuthorityStore(directory: data))
-    }
-
-    /// The refusal among the events that the app has kept for its listener.
-    private func refusal(of app: ApproovService) async -> String? {
-        for await event in app.configurationEvents() {
-            if let refusal = event.refusal { return refusal.description }
-        }
-        return nil
     }
 }
