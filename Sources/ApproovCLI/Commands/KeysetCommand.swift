@@ -116,16 +116,9 @@ struct KeysetCommand: AsyncParsableCommand {
         guard let keyset = store.keysets.first(where: { $0.kid == kid }) else {
             throw CommandFailure("the account has no keyset \(kid); see: approov keyset -list")
         }
-        let pem = keyset.publicPEM
-        if file == "-" { return Console.line(pem.trimmingCharacters(in: .newlines)) }
-        do {
-            // The file that is there may be a private key.
-            try Data(pem.utf8).write(to: URL(filePath: file), options: .withoutOverwriting)
-        } catch CocoaError.fileWriteFileExists {
-            throw CommandFailure("\(file) exists, and is not replaced; remove it, or name another file")
-        } catch {
-            throw CommandFailure("\(file) cannot be written: \(error.localizedDescription)")
-        }
+        let target = OutputFile(path: file)
+        try target.write(Data("\(keyset.publicPEM.trimmingCharacters(in: .newlines))\n".utf8))
+        guard !target.isStandardOutput else { return }
         if output.json { return try Console.json(Written(file: file, kid: kid)) }
         Console.line("wrote \(file): the public key of keyset \(kid)")
     }

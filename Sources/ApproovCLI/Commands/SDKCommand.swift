@@ -12,7 +12,8 @@ struct SDKCommand: AsyncParsableCommand {
             approov sdk -getConfig approov-initial.config
                 The file names the authority, its pins and the keys that sign
                 configurations; it contains no secret. The authority must have
-                run once, so that the store knows its URL and pins.
+                run once, so that the store knows its URL and pins. A file
+                that exists is not replaced; - is standard output.
             approov sdk -getConfigString
                 Prints the same configuration in one line, for a program that
                 takes it as text: ApproovConfiguration(_:).
@@ -36,7 +37,7 @@ struct SDKCommand: AsyncParsableCommand {
             approov sdk -newEpoch --yes
             """)
 
-    @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration.", valueName: "file"))
+    @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration to a new file.", valueName: "file|-"))
     var getConfig: String?
 
     @Flag(name: .dash("getConfigString"), help: "Print the initial configuration in one line.")
@@ -132,11 +133,9 @@ struct SDKCommand: AsyncParsableCommand {
 
     private func write(to file: String, from store: AuthorityStore) async throws {
         let configuration = try await configuration(from: store)
-        do {
-            try Data(configuration.serialized).write(to: URL(filePath: file), options: .atomic)
-        } catch {
-            throw CommandFailure("\(file) cannot be written: \(error.localizedDescription)")
-        }
+        let target = OutputFile(path: file)
+        try target.write(Data(configuration.serialized))
+        guard !target.isStandardOutput else { return }
         let authority = configuration.authority.absoluteString
         if output.json {
             try Console.json(Written(file: file, account: configuration.account, authority: authority, epoch: configuration.epoch))

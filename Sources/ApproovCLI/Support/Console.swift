@@ -33,6 +33,9 @@ enum Console {
         result(try encoder.encode(value) + Data("\n".utf8))
     }
 
+    /// Writes the content of a file on standard output, unchanged.
+    static func content(_ data: Data) { result(data) }
+
     /// Writes to standard output, or ends the program with exit code 1: a result that was lost must not look like success.
     private static func result(_ data: Data) {
         do {

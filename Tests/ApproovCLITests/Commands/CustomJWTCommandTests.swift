@@ -41,9 +41,7 @@ struct CustomJWTCommandTests {
 
     /// Posts evidence of an app to a running authority, with claims for a custom JWT beside it.
     private func attest(_ app: String, claims: CustomClaims, url: String, _ transport: CurlTransport) async throws -> JSONValue {
-        let config = folder.path("config")
-        #expect(try await approov("sdk", "-getConfig", config).exitCode == 0)
-        let initial = try InitialConfiguration([UInt8](Data(contentsOf: URL(filePath: config))))
+        let initial = try InitialConfiguration([UInt8](await approov("sdk", "-getConfigString").output.utf8))
         func post(_ path: String, _ body: JSONValue) async throws -> JSONValue {
             let response = try await ServerProcess.send(
                 .bytes(body.serialized()), type: "application/json", to: url + path, trusting: initial.trustRoots, over: transport)
