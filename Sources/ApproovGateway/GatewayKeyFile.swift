@@ -1,5 +1,6 @@
 public import ApproovBase
 public import Foundation
+internal import Glibc
 public import OHTTP
 
 /// The file with a gateway's private keys: mode 0600, always replaced as a whole.
@@ -52,12 +53,10 @@ public struct GatewayKeyFile: Sendable {
     ///   five seconds; the file is then unchanged.
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
-            try withExclusiveAccess {
-                guard var keys = try read() else {
-                    throw GatewayError(
-                        .gatewayKeysUnusable,
-                        "the file does not exist; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
-                }
+            // Look at the file before a lock is made beside it: it may belong to another program.
+            guard try read() != nil else { throw Self.missing }
+            return try withExclusiveAccess {
+                guard var keys = try read() else { throw Self.missing }
                 try keys.rotate(kem: kem, endingOthers: endingOthers, overlap: overlap, now: time.date)
                 try file.write(serialized(keys))
                 return keys
@@ -96,6 +95,11 @@ public struct GatewayKeyFile: Sendable {
         return keys
     }
 
+    private static var missing: GatewayError {
+        GatewayError(
+            .gatewayKeysUnusable, "the file does not exist; a gateway makes it when it serves: approov gateway --keys FILE --listen …")
+    }
+
     private func serialized(_ keys: GatewayKeys) throws -> [UInt8] {
         let entries = keys.entries.map { entry in
             StoredKeys.Entry(
@@ -127,13 +131,47 @@ public struct GatewayKeyFile: Sendable {
         } catch let error as GatewayError {
             throw GatewayError(error.code, "the gateway's key file \(path): \(error.message)", cause: error.cause)
         } catch {
-            throw GatewayError(
-                .gatewayKeysUnusable,
-                stamp == nil
-                    ? "the gateway's key file \(path) cannot be made; make its folder: install -d -m 700 -o USER FOLDER"
-                    : "the gateway's key file \(path) cannot be used; restore it, or remove it so that the gateway makes new keys",
+            throw unusable(error)
+        }
+    }
+
+    /// The error for a file that cannot be read or written, or has other content.
+    ///
+    /// The path may be mistyped and name any file, so no message advises to remove it.
+    private func unusable(_ error: any Error) -> GatewayError {
+        guard let status = FileStatus(path, followsLink: false) else {
+            return GatewayError(
+                .gatewayKeysUnusable, "the gateway's key file \(path) cannot be made; make its folder: install -d -m 700 -o USER FOLDER",
                 cause: error)
         }
+        guard status.isRegular else {
+            return foreign("it is \(status.isFolder ? "a folder" : "a link, a device or another special file")")
+        }
+        switch (error as? FileError)?.code {
+        case .tooLarge: return foreign("it has more than \(Self.maximumBytes) bytes")
+        case .fileUnsafe where status.owner != geteuid():
+            return GatewayError(
+                .gatewayKeysUnusable,
+                "\(path) belongs to user \(status.owner), not to \(geteuid()); if it is the gateway's key file, run this as its owner, "
+                    + "else name another file")
+        case .fileUnsafe:
+            return GatewayError(
+                .gatewayKeysUnusable,
+                "\(path) is open to other users (mode \(String(status.permissions, radix: 8))); if it is the gateway's key file, run "
+                    + "chmod 600 \(path), else name another file")
+        case nil where error is DecodingError: return foreign("its content is not the JSON that a gateway writes")
+        default:
+            return GatewayError(
+                .gatewayKeysUnusable,
+                "the gateway's key file \(path) cannot be used; mend it or restore it from a backup, or name another file", cause: error)
+        }
+    }
+
+    private func foreign(_ reason: String) -> GatewayError {
+        GatewayError(
+            .gatewayKeysUnusable,
+            "\(path) is not a gateway's key file: \(reason); name the file that a gateway made (approov gateway --keys FILE), or a file "
+                + "that does not exist, in which a gateway makes new keys")
     }
 }
 

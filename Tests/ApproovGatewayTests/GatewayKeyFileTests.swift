@@ -192,6 +192,28 @@ import Testing
         await refuses(.gatewayKeysUnusable) { _ = try file.load() }
     }
 
+    @Test(
+        "A folder or a file of another kind is named and not taken for a key file, no error advises to remove it, and no lock is made there",
+        arguments: ["folder", "link", "store", "other mode", "large", "object"])
+    func foreign(kind: String) throws {
+        switch kind {
+        case "folder": try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        case "link": try FileManager.default.createSymbolicLink(atPath: url.path(), withDestinationPath: "/dev/null")
+        case "store": try write("SQLite format 3\u{0}")
+        case "other mode": try write("notes", mode: 0o644)
+        case "large": try write(String(repeating: " ", count: 300_000))
+        default: try write(#"{"other":"program"}"#)
+        }
+        let uses: [(GatewayKeyFile) throws -> Void] = [{ _ = try $0.load() }, { _ = try $0.rotate(overlap: .zero) }]
+        for use in uses {
+            let error = try #require(throws: GatewayError.self) { try use(file) }
+            #expect(error.code == .gatewayKeysUnusable && error.message.contains(url.path()), "\(error)")
+            #expect(error.message.contains(kind == "other mode" ? "if it is the gateway's key file" : "is not a gateway's key file"))
+            #expect(!error.description.contains("remove") && !error.description.contains("delete"), "\(error)")
+        }
+        #expect(try directory.names == ["gateway.keys"])
+    }
+
     @Test("A file that does not contain valid keys is rejected and left unchanged, and no error shows its content")
     func malformed() async throws {
         _ = try file.load()
@@ -200,6 +222,7 @@ import Testing
             "", "{}", "[]", #"{"keys":[]}"#, #"{"keys":[{}]}"#, #"{"keys":[{"key":"AAAA","madeAt":1}]}"#,
             good.replacingOccurrences(of: "\"key\":\"", with: "\"key\":\"A"), String(good.dropLast()), good + good,
             good.replacingOccurrences(of: "\"madeAt\":", with: "\"madeAt\":-"), String(repeating: " ", count: 300_000),
+            "SQLite format 3\u{0}",
         ]
         for text in texts {
             try write(text)
@@ -209,6 +232,7 @@ import Testing
             } catch let error as GatewayError {
                 #expect(error.code == .gatewayKeysUnusable)
                 #expect(!error.description.contains(text.dropFirst(20).prefix(20)) || text.count < 40)
+                #expect(error.message.contains(url.path()) && !error.description.contains("DecodingError"))
             }
             #expect(try String(contentsOf: url, encoding: .utf8) == text)
         }
