@@ -39,6 +39,24 @@ extension AuthorityStore {
     /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is not a date.
     @discardableResult
     public func addRegistrations(_ executables: [(measurement: String, label: String, expiresAt: Int64?)]) async throws -> BulkChange {
+        try await register(executables, keepingExpiries: false).bulk
+    }
+
+    /// Registers executables as a file names them, in one transaction: all of them, or none.
+    ///
+    /// Executables that are already registered get the new label, and keep their date. They keep their expiry unless the file has one.
+    /// - Parameter executables: As for ``addRegistrations(_:)``; an expiry of nil says nothing about the expiry.
+    /// - Returns: What changed.
+    /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is not a date.
+    package func importRegistrations(
+        _ executables: [(measurement: String, label: String, expiresAt: Int64?)]
+    ) async throws -> RegistrationChange {
+        try await register(executables, keepingExpiries: true)
+    }
+
+    private func register(
+        _ executables: [(measurement: String, label: String, expiresAt: Int64?)], keepingExpiries: Bool
+    ) async throws -> RegistrationChange {
         let executables = try executables.map {
             try ExpiryRule.check($0.expiresAt)
             return (
@@ -47,16 +65,17 @@ extension AuthorityStore {
         }
         let now = now
         return try await change { database in
-            var result = BulkChange()
+            var result = RegistrationChange()
             for (measurement, label, expiresAt) in executables {
                 let before = try Row.fetchOne(database, sql: "SELECT * FROM registration WHERE measurement = ?", arguments: [measurement])
                     .map(Registration.init)
                 let after = Registration(
-                    measurement: measurement, label: label, addedAt: before?.addedAt ?? now, expiresAt: expiresAt)
+                    measurement: measurement, label: label, addedAt: before?.addedAt ?? now,
+                    expiresAt: expiresAt ?? (keepingExpiries ? before?.expiresAt : nil))
                 result.count(before, after)
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO registration (measurement, label, addedAt, expiresAt) VALUES (?, ?, ?, ?)",
-                    arguments: [measurement, label, after.addedAt, expiresAt])
+                    arguments: [measurement, label, after.addedAt, after.expiresAt])
             }
             return result
         }

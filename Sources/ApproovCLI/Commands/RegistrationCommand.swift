@@ -23,8 +23,9 @@ struct RegistrationCommand: AsyncParsableCommand {
             With -expireAfter, a registration counts for that long: give for
             example 12h or 90d. Afterwards the executable is rejected with the
             reason registration-expired until it is registered again. Without it,
-            a registration does not expire; registering an executable again
-            replaces label and expiry.
+            a registration does not expire; adding an executable again replaces
+            label and expiry. -import replaces the label, and the expiry only if
+            the line has one.
 
             -list shows measurement, date, expiry (if any) and label, the oldest
             first.
@@ -105,7 +106,7 @@ struct RegistrationCommand: AsyncParsableCommand {
             try show(store.registrations.filter { given.contains($0.measurement) })
         } else if let importFile {
             let entries = try RegistrationImport(file: importFile).entries
-            try report(await store.open(.making).addRegistrations(entries))
+            try report(await store.open(.making).importRegistrations(entries))
         } else if let remove {
             let measurement = try Self.measurement(of: remove)
             try await store.open(.changing).removeRegistration(measurement)
@@ -133,14 +134,19 @@ struct RegistrationCommand: AsyncParsableCommand {
     private struct Import: Encodable {
         let added: Int
         let relabelled: Int
+        let expiryChanged: Int
         let unchanged: Int
     }
 
-    private func report(_ result: BulkChange) throws {
+    private func report(_ result: RegistrationChange) throws {
+        let bulk = result.bulk
         if output.json {
-            return try Console.json(Import(added: result.added, relabelled: result.changed, unchanged: result.unchanged))
+            return try Console.json(
+                Import(
+                    added: bulk.added, relabelled: result.relabelled, expiryChanged: result.expiriesChanged, unchanged: bulk.unchanged))
         }
-        Console.line("added \(result.added), relabelled \(result.changed), unchanged \(result.unchanged)")
+        let expiries = result.expiriesChanged > 0 ? "with another expiry \(result.expiriesChanged), " : ""
+        Console.line("added \(bulk.added), relabelled \(result.relabelled), \(expiries)unchanged \(bulk.unchanged)")
     }
 
     private func show(_ registrations: [Registration]) throws {

@@ -16,20 +16,25 @@ struct HostImport {
     let entries: [(name: String, settings: HostSettings)]
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the entry.
+    /// - Throws: `CommandFailure` that names the file and the entry, also when the file has no entries.
     init(file: String) throws {
+        let bytes = try Files.input(file, limit: Self.maximumBytes, what: "the hosts")
         do {
-            try self.init(json: Files.input(file, limit: Self.maximumBytes, what: "the hosts"))
+            entries = try bytes.allSatisfy { Character(Unicode.Scalar($0)).isWhitespace } ? [] : Self.hosts(json: bytes)
         } catch let error as AttestationError {
             throw CommandFailure(
                 "\(Files.inputName(file)) does not have the format of `approov api -list --json`: \(error)")
         }
+        guard !entries.isEmpty else {
+            throw CommandFailure(
+                "\(Files.inputName(file)) has no entries; it must be a JSON array of hosts, as `approov api -list --json` prints it")
+        }
     }
 
-    private init(json bytes: [UInt8]) throws {
-        entries = try JSONValue(reading: bytes, limit: Self.maximumBytes).array().enumerated().map { index, entry in
+    private static func hosts(json bytes: [UInt8]) throws -> [(name: String, settings: HostSettings)] {
+        try JSONValue(reading: bytes, limit: Self.maximumBytes).array().enumerated().map { index, entry in
             do {
-                return try Self.host(entry)
+                return try host(entry)
             } catch let error as CommandFailure {
                 throw CommandFailure("entry \(index + 1): \(error.message ?? "")")
             } catch {

@@ -11,7 +11,7 @@ struct RegistrationImport {
     private(set) var entries: [(measurement: String, label: String, expiresAt: Int64?)] = []
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the line.
+    /// - Throws: `CommandFailure` that names the file and the line, also when the file has no entries.
     init(file: String) throws {
         let name = Files.inputName(file)
         guard
@@ -31,6 +31,9 @@ struct RegistrationImport {
             }
             known[measurement] = (number, label, expiresAt)
             entries.append((measurement, label, expiresAt))
+        }
+        guard !entries.isEmpty else {
+            throw CommandFailure("\(name) has no entries; each line must have a measurement and a label, as sha256sum prints them")
         }
     }
 

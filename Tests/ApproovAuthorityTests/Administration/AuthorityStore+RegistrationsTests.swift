@@ -68,6 +68,19 @@ import Testing
         #expect(expiry() == nil && store.registrations.first { $0.label == "beta" }?.addedAt == start)
     }
 
+    @Test("An import keeps the expiry that a registration has, unless it names another, and counts labels and expiries")
+    func importing() async throws {
+        let store = try await AuthorityBench().store
+        let end = store.now + 60
+        try await store.addRegistrations([(measurement(1), "a", end), (measurement(2), "b", end)])
+        func entry(_ number: UInt8) -> Registration? { store.registrations.first { $0.measurement == measurement(number) } }
+        let change = try await store.importRegistrations([
+            (measurement(1), "a", nil), (measurement(2), "c", end + 1), (measurement(3), "d", nil), (AuthorityBench.measurement, "e", nil),
+        ])
+        #expect(change.bulk == BulkChange(added: 1, changed: 2, unchanged: 1) && change.relabelled == 2 && change.expiriesChanged == 1)
+        #expect(entry(1)?.expiresAt == end && entry(2)?.expiresAt == end + 1 && entry(3) != nil && entry(3)?.expiresAt == nil)
+    }
+
     @Test("An expiry that is not a date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
     func noDate(expiresAt: Int64) async throws {
         let store = try await AuthorityBench().store

@@ -67,7 +67,7 @@ struct RegistrationCommandTests {
 
             """, to: "lines")
         let first = try #require(try await approov("-import", file, "--json").json() as? [String: Int])
-        #expect(first == ["added": 3, "relabelled": 0, "unchanged": 0])
+        #expect(first == ["added": 3, "relabelled": 0, "expiryChanged": 0, "unchanged": 0])
         let entries = try await listed()
         #expect(entries.map { $0["label"] } == ["", "1.4.2 (beta)", "build/app"])
         _ = try folder.write(try await approov("-list").output, to: "list")
@@ -129,6 +129,28 @@ struct RegistrationCommandTests {
         let clash = try folder.write(lines[0] + "\n" + lines[0].replacing("01-02", with: "01-03") + "\n", to: "clash")
         let run = try await approov("-import", clash)
         #expect(run.exitCode == 1 && run.errors.contains("line 1 has the same measurement with another label or expiry"), "\(run.errors)")
+    }
+
+    @Test("An import keeps the expiry of a registration unless its line has one, and says what changed")
+    func keptExpiry() async throws {
+        #expect(try await approov("-add", base64("1"), "-expireAfter", "90d", "-label", "beta").exitCode == 0)
+        let expiresAt = try #require(try await listed().first?["expiresAt"])
+        func imported(_ line: String) async throws -> String {
+            try await approov("-import", folder.write(line + "\n", to: "lines")).output
+        }
+        #expect(try await imported("\(hexadecimal("1"))  app") == "added 0, relabelled 1, unchanged 0\n")
+        #expect(try await listed().first?["expiresAt"] == expiresAt)
+        #expect(try await imported("\(hexadecimal("1"))  app") == "added 0, relabelled 0, unchanged 1\n")
+        let later = "\(base64("1"))  expires 9999-01-02T00:00:00Z  app"
+        #expect(try await imported(later) == "added 0, relabelled 0, with another expiry 1, unchanged 0\n")
+        #expect(try await listed().first?["expiresAt"] == "9999-01-02T00:00:00Z")
+    }
+
+    @Test("A file without an entry is an error, and makes no store", arguments: ["", "\n", "# today's build\n\n"])
+    func noEntries(text: String) async throws {
+        let run = try await approov("-import", folder.write(text, to: "lines"))
+        #expect(run.exitCode == 1 && run.output.isEmpty && run.errors.contains("lines has no entries"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data))
     }
 
     @Test(
