@@ -97,17 +97,23 @@ public struct Authority: Service, CustomStringConvertible {
 
     /// The URL to put into initial configurations that are written later.
     ///
-    /// A default address of this machine does not replace the URL that apps already use.
+    /// A default address does not replace a URL that apps on other machines use.
     private func urlToRemember(_ url: URL) async throws -> URL {
-        guard let known = try await store.endpoint()?.url, known != url, !ListenerAddress.isLoopback(known.host() ?? "") else { return url }
-        let isChosen = configuration.publicURL != nil
+        guard let known = try await store.endpoint()?.url, AudienceName(known.absoluteString) != AudienceName(url.absoluteString) else {
+            return url
+        }
+        let isReplaced = configuration.publicURL != nil || ListenerAddress.isLoopback(known.host() ?? "")
+        let remedy =
+            isReplaced
+            ? "serve the earlier URL again, or ship apps a new initial configuration: approov sdk -getConfig FILE"
+            : "serve the URL that they know: approov serve --public-url URL"
         logger.warning(
             """
-            existing apps use another URL than this server, which therefore refuses their evidence; serve the URL that they know: \
-            approov serve --public-url URL
+            existing apps use another URL than this server, so they ask the earlier address, and this server refuses their evidence; \
+            \(remedy)
             """,
-            metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isChosen ? url : known)"])
-        return isChosen ? url : known
+            metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isReplaced ? url : known)"])
+        return isReplaced ? url : known
     }
 
     /// Warns if apps do not know this server's key: they would refuse it, so they could not fetch newer pins from it.

@@ -191,7 +191,7 @@ struct ServeCommandTests {
                 pin = String(shown.lines.first?.prefix { $0 != " " } ?? "")
             }
             #expect(run.exitCode == 0)
-            #expect(!run.errors.contains("warning"))
+            #expect(!run.errors.contains("do not know this server's key"))
             return pin
         }
         let first = try await presentedPin()
@@ -234,6 +234,26 @@ struct ServeCommandTests {
         #expect(try await named() == "https://other.example.com:8443")
         _ = try await serving(known) { _ in }
         #expect(try await named() == "https://authority.example.com:8443")
+    }
+
+    @Test("A start that replaces the URL of an earlier one warns with both URLs, also if they are of this machine; the same URL does not")
+    func replacedURL() async throws {
+        let data = folder.path("data")
+        var first = ""
+        _ = try await serving(["--data", data]) { first = $0.absoluteString }
+        var second = ""
+        let moved = try await serving(["--data", data]) { second = $0.absoluteString }
+        // The system may choose the same port again.
+        if first != second {
+            #expect(moved.errors.contains("existing apps use another URL than this server"), "\(moved.errors)")
+            for text in ["known=\(first) ", "served=\(second)", "newConfigurationsName=\(second)", "approov sdk -getConfig FILE"] {
+                #expect(moved.errors.contains(text), "\(moved.errors)")
+            }
+        }
+        let given = try await serving(["--data", data, "--public-url", "https://a.example.com"]) { _ in }
+        #expect(given.errors.contains("known=\(second) ") && given.errors.contains("served=https://a.example.com"), "\(given.errors)")
+        let same = try await serving(["--data", data, "--public-url", "https://a.example.com:443/"]) { _ in }
+        #expect(!same.errors.contains("another URL"), "\(same.errors)")
     }
 
     @Test("The command warns if it listens on all addresses without --public-url, unless the store has a public URL")
