@@ -241,10 +241,13 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func givenPins() throws -> [String] {
-        try pin.map { try Pin($0).description } + pinFrom.flatMap { try PublicKeyFile.pins(inFile: $0).map(\.description) }
+        try pin.map { try Pin($0).description } + pinFrom.flatMap { try Files.pins(inFile: $0, of: "-pinFrom").map(\.description) }
     }
 
     private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
+
+    /// Whether the only given pin takes the place of all others, of which a host must have one as a backup.
+    private var replacesPinsByOne: Bool { !keep && pin.count + pinFrom.count == 1 }
 
     /// Whether an option asks `-pins` to change something.
     private var changesHost: Bool { changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil }
@@ -297,6 +300,9 @@ struct APICommand: AsyncParsableCommand {
             throw CommandFailure(
                 "the account has no entry \(name); its entry \(covering.name) covers it; change that one: "
                     + "approov api -pins '\(covering.name)' …, or add one: approov api -add \(name) …")
+        } catch let error as AuthorityError where error.code == .configurationRefused && replacesPinsByOne {
+            throw CommandFailure(
+                "\(error); without -keep, the given pin replaces the present ones: add -keep to keep them beside it")
         }
         try report("changed", host: name, in: store)
         if enforces == false {

@@ -148,6 +148,10 @@ struct CallCommand: AsyncParsableCommand {
         guard ["http", "https"].contains(URL(string: url)?.scheme?.lowercased()) else {
             throw ValidationError("The URL must begin with https:// or http://.")
         }
+        for (option, value) in [("--config", config), ("--state", state), ("--record", record)] where value?.isEmpty == true {
+            throw ValidationError("\(option) is empty: give a path.")
+        }
+        if let method, HTTPRequest.Method(method) == nil { throw ValidationError("-X must be one word, such as GET or POST.") }
         if noAttest, config != nil || state != nil || !bind.isEmpty || limitedUse {
             throw ValidationError("--config, --state, --bind and --limited-use are not valid with --no-attest.")
         }
@@ -229,8 +233,7 @@ struct CallCommand: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            let isRefusal = error.trustRefusal != nil || (error as? ApproovError)?.code == .pinningError
-            throw CommandFailure("\(error)", exitCode: isRefusal ? CommandFailure.trustRefused : 1)
+            throw CommandFailure(ofCall: error, bound: bind, given: call.headers)
         }
     }
 
@@ -252,7 +255,7 @@ struct CallCommand: AsyncParsableCommand {
     }
 
     private func session(_ service: ApproovService?, _ narrator: CallNarrator?) async throws -> ApproovSession {
-        let anchors = try Files.anchors(at: caCert)
+        let anchors = try Files.anchors(at: caCert, exitCodeWithoutRoot: CommandFailure.trustRefused)
         var evaluators: [String: any ServerTrustEvaluating] = [:]
         if !pins.isEmpty {
             evaluators[try TransportURL(relay ?? url).host.name] = try PublicKeysTrustEvaluator(withoutBackup: Pin.list(pins))
@@ -294,7 +297,7 @@ struct CallCommand: AsyncParsableCommand {
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {
         guard let relay, let keyConfig else { return nil }
         guard let url = URL(string: relay) else { throw CommandFailure("\(relay) is not a URL", exitCode: CommandFailure.usage) }
-        let keys = try await KeyConfigurationSource(keyConfig).read(trusting: anchors)
+        let keys = try await KeyConfigurationSource(keyConfig, of: "--key-config").read(trusting: anchors)
         return try ObliviousRoute(relay: url, keyConfiguration: Data(keys))
     }
 

@@ -22,8 +22,8 @@ struct ObliviousCommand: AsyncParsableCommand {
             the --overlap ends.
 
             -show also asks the gateway, through the relay as an app does, whether
-            it accepts the key that apps use, and says what to do if it does not.
-            --offline skips that question. approov api -check asks it for an
+            it accepts the key that apps use. If it does not, or does not answer,
+            -show says what to do and exits 1. --offline skips that question. approov api -check asks it for an
             oblivious host. When no relay is set, -show exits 1; with --json it
             prints {} and exits 0.
 
@@ -99,7 +99,7 @@ struct ObliviousCommand: AsyncParsableCommand {
         } else if relay != nil || keyConfig != nil || chunked != nil || caCert != nil {
             throw ValidationError("-relay, -keyConfig, -chunked and --cacert are only valid with -set.")
         }
-        if caCert != nil, let keyConfig, !KeyConfigurationSource(keyConfig).isURL {
+        if caCert != nil, let keyConfig, !KeyConfigurationSource(keyConfig, of: "-keyConfig").isURL {
             throw ValidationError("--cacert is only valid if -keyConfig is a URL: a file is read without TLS.")
         }
         if offline, !show { throw ValidationError("--offline is only valid with -show.") }
@@ -112,7 +112,7 @@ struct ObliviousCommand: AsyncParsableCommand {
 
     func run() async throws {
         if set, let relay, let keyConfig {
-            let keys = try await KeyConfigurationSource(keyConfig).read(trusting: Files.anchors(at: caCert))
+            let keys = try await KeyConfigurationSource(keyConfig, of: "-keyConfig").read(trusting: Files.anchors(at: caCert))
             let settings = ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting)
             // Check the keys before opening the store: a mistake must not make one.
             try AuthorityStore.checkOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
@@ -181,5 +181,7 @@ struct ObliviousCommand: AsyncParsableCommand {
             for key in keys { Console.line("key \(key.id)  \(key.kem)") }
             if let check { Console.line("check      \(check.message ?? "the gateway accepts the key that apps use")") }
         }
+        // All is printed: only the exit code tells a script.
+        if let check, check.outcome != .accepted { throw CommandFailure(nil) }
     }
 }

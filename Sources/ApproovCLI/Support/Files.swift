@@ -5,17 +5,34 @@ import Foundation
 /// Files that the user names on the command line.
 enum Files {
     /// Reads the roots of a `--cacert` option; nil without one.
-    static func anchors(at path: String?) throws -> TrustAnchors? { try path.map { try roots(at: $0).anchors } }
+    static func anchors(at path: String?, exitCodeWithoutRoot: Int32 = 1) throws -> TrustAnchors? {
+        try path.map { try roots(at: $0, exitCodeWithoutRoot: exitCodeWithoutRoot).anchors }
+    }
 
     /// Reads a file of roots, of which at least one must not have expired.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - exitCodeWithoutRoot: The exit code if the file has certificates, but none of them can be a root now.
     /// - Returns: The file's text, and the roots in it.
     /// - Throws: `CommandFailure` that names the file.
-    static func roots(at path: String) throws -> (pem: String, anchors: TrustAnchors) {
+    static func roots(at path: String, exitCodeWithoutRoot: Int32 = 1) throws -> (pem: String, anchors: TrustAnchors) {
         let pem = try text(at: path, what: "the roots")
         do {
             return (pem, try TrustAnchors(pem: pem, validAt: Date()))
         } catch let error as PinningError {
-            throw CommandFailure("the roots \(path) cannot be used: \(error); give a PEM file of root certificates that are valid today")
+            throw CommandFailure(
+                "the roots \(path) cannot be used: \(error); give a PEM file of root certificates that are valid today",
+                exitCode: error.meansNoAnchors ? exitCodeWithoutRoot : 1)
+        }
+    }
+
+    /// The pins of the keys in a file that an option names.
+    /// - Throws: `CommandFailure` that names the option and the file.
+    static func pins(inFile path: String, of option: String) throws -> [Pin] {
+        do {
+            return try PublicKeyFile.pins(inFile: path)
+        } catch let error as PinningError {
+            throw CommandFailure("\(option) \(error.message)")
         }
     }
 

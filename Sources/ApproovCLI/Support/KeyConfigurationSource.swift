@@ -9,8 +9,17 @@ struct KeyConfigurationSource {
     private static let timeout: Duration = .seconds(30)
 
     private let source: String
+    /// The option's name, for messages.
+    private let option: String
 
-    init(_ source: String) { self.source = source }
+    /// Makes a source from an option.
+    /// - Parameters:
+    ///   - source: The option's value.
+    ///   - option: The option's name.
+    init(_ source: String, of option: String) {
+        self.source = source
+        self.option = option
+    }
 
     /// Whether the source is a URL, not a file.
     var isURL: Bool { source.contains("://") }
@@ -20,18 +29,28 @@ struct KeyConfigurationSource {
     /// - Returns: The bytes of `application/ohttp-keys`.
     /// - Throws: `CommandFailure` that names the source; `TransportError` that names it, when the request to the URL fails.
     func read(trusting anchors: TrustAnchors? = nil) async throws -> [UInt8] {
-        guard isURL else {
-            return try Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: "the key configurations")
+        let bytes =
+            try isURL
+            ? await fetch(trusting: anchors) : Files.bytes(at: source, limit: KeyConfigurationList.maximumSize, what: option)
+        do throws(OHTTPError) {
+            _ = try KeyConfigurationList.checked(published: bytes)
+        } catch {
+            guard error.code == .malformedKeyConfiguration else { throw CommandFailure("\(option) \(source): \(error.message)") }
+            throw CommandFailure("\(option) \(source) has no key configurations; give what the gateway answers at /ohttp-keys")
         }
+        return bytes
+    }
+
+    private func fetch(trusting anchors: TrustAnchors?) async throws -> [UInt8] {
         let url: TransportURL
         do {
             url = try TransportURL(source)
         } catch {
-            throw CommandFailure("\(source) is not a URL of key configurations: \(error)")
+            throw CommandFailure("\(option) \(source) is not a URL of key configurations: \(error)")
         }
         guard url.isSecure || url.host.isLoopback else {
             throw CommandFailure(
-                "\(source): plain http could let an attacker change the keys and read requests; give an https URL"
+                "\(option) \(source): plain http could let an attacker change the keys and read requests; give an https URL"
             )
         }
         let transport = try CurlTransport()
@@ -43,16 +62,16 @@ struct KeyConfigurationSource {
             let response = try await transport.send(
                 TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
             guard response.status == 200 else {
-                throw CommandFailure("\(source) answered with status \(response.status) instead of keys; check the URL")
+                throw CommandFailure("\(option) \(source) answered with status \(response.status) instead of keys; check the URL")
             }
             return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
         } catch let error as TransportError {
             guard error.code != .bodyTooLarge else {
                 throw CommandFailure(
-                    "\(source) answered with more than \(KeyConfigurationList.maximumSize >> 10) KiB; it is not /ohttp-keys")
+                    "\(option) \(source) answered with more than \(KeyConfigurationList.maximumSize >> 10) KiB; it is not /ohttp-keys")
             }
             // Not a CommandFailure: a refused certificate has its own exit code in `approov call`.
-            throw TransportError(error.code, "\(source): \(error.message)", cause: error.cause)
+            throw TransportError(error.code, "\(option) \(source): \(error.message)", cause: error.cause)
         }
     }
 }

@@ -14,7 +14,8 @@ struct RefusedToken {
     func cause(in store: AuthorityStore) -> String? {
         switch error.code {
         case .badSignature: signatureCause(in: store)
-        case .expired: "apps replace a token before it expires; a token that was copied by hand expires within minutes"
+        case .expired:
+            "\(expiry)apps replace a token before it expires; a token that was copied by hand expires within minutes"
         case .notYetValid: "the authority's clock is ahead of this machine's clock"
         case .wrongAudience: claims?.string("aud").map { "its aud claim is \($0)" }
         case .bindingMismatch: "the header's value changed in transit, or the app requested the token for another value"
@@ -34,6 +35,12 @@ struct RefusedToken {
         let reasons = arc.reasons.sorted { $0.rawValue < $1.rawValue }
         return "the attestation failed (\(reasons.map(\.rawValue).joined(separator: ", "))). "
             + reasons.map { "\($0.meaning). \($0.remedy)" }.joined(separator: ". ")
+    }
+
+    /// The end of the token's life, as a clause; empty when it cannot be read.
+    private var expiry: String {
+        guard let exp = try? claims?.json.optionalInteger("exp"), (0...RFC3339.now).contains(exp) else { return "" }
+        return "it expired at \(RFC3339.text(seconds: exp)); "
     }
 
     /// The token's claims, unverified.

@@ -31,7 +31,7 @@ struct ServerTLSOptions: ParsableArguments {
     /// - Throws: `CommandFailure` that names the files when a server could not use them.
     static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
         let files = (
-            certificate: try Files.text(at: certificate, what: "the certificate"), key: try Files.text(at: key, what: "the key")
+            certificate: try Files.text(at: certificate, what: "--tls-cert"), key: try Files.text(at: key, what: "--tls-key")
         )
         let its = try? PublicKeyFile.pins(inFile: certificate).first
         if let its, let given = try? PublicKeyFile.pins(inFile: key).first, its != given {
@@ -41,7 +41,10 @@ struct ServerTLSOptions: ParsableArguments {
         do throws(ListenerFailure) {
             _ = try ListenerAddress(host: "localhost", port: 0, identity: (certificatePEM: files.certificate, keyPEM: files.key))
         } catch {
-            throw CommandFailure("\(certificate), \(key): \(error.message)")
+            guard (try? Certificate.all(inPEM: files.certificate)) != nil else {
+                throw CommandFailure("--tls-cert \(certificate): the file is not a certificate in PEM; give the server's own one first")
+            }
+            throw CommandFailure("--tls-key \(key): the file is not a private key in PEM that can be read; give it without a passphrase")
         }
         return files
     }

@@ -12,4 +12,13 @@ extension Error {
         default: nil
         }
     }
+
+    /// Whether an error says that no certificate path can end in a root: there is none, or none is valid now.
+    var meansNoAnchors: Bool {
+        switch self {
+        case let error as PinningError: [.noAnchors, .expiredAnchors, .anchorsNotYetValid].contains(error.code)
+        case let error as ApproovError: error.cause?.meansNoAnchors ?? false
+        default: false
+        }
+    }
 }

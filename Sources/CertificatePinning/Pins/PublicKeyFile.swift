@@ -11,11 +11,15 @@ public enum PublicKeyFile {
     /// - Parameter path: The path of the file.
     /// - Returns: At least one pin.
     /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedKey`, `malformedCertificate`, or `encryptedKey` for an encrypted
-    ///   private key: the program never asks for a passphrase.
+    ///   private key: the program never asks for a passphrase. The message names the file.
     public static func pins(inFile path: String) throws -> [Pin] {
         var bytes = try BoundedFile.read(path, limit: maximumSize)
         defer { bytes.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
-        return try pins(in: bytes)
+        do {
+            return try pins(in: bytes)
+        } catch let error as PinningError {
+            throw PinningError(error.code, "\"\(LoggableText.quoted(path, limit: 1_024))\": \(error.message)", cause: error.cause)
+        }
     }
 
     /// The pins of PEM or DER without duplicates, in its order.

@@ -24,26 +24,32 @@ enum CurlFailure {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return TransportError(.invalidURL, "libcurl cannot request this URL: \(reason)")
         case CURLE_COULDNT_RESOLVE_HOST:
-            return TransportError(.hostUnresolved, "the host name has no address; check the name and the name server")
+            return TransportError(.hostUnresolved, "the host name \(transfer.url.host) has no address; check the name and the name server")
         case CURLE_COULDNT_RESOLVE_PROXY:
-            return TransportError(.hostUnresolved, "the proxy's host name has no address; check the proxy configuration")
+            return TransportError(
+                .hostUnresolved, "the host name of the proxy \(transfer.peer) has no address; check the proxy configuration")
         case CURLE_COULDNT_CONNECT where transfer.hasRefusedAddress:
             return .refusedAddress(of: transfer.url)
         case CURLE_COULDNT_CONNECT:
-            return TransportError(.connectionFailed, "no server accepted the connection; is it running and reachable?")
+            return TransportError(.connectionFailed, "no server accepted the connection to \(transfer.peer); is it running and reachable?")
         case CURLE_PROXY:
-            return TransportError(.connectionFailed, "the proxy refused the connection; check the proxy configuration")
+            return TransportError(.connectionFailed, "the proxy \(transfer.peer) refused the connection; check the proxy configuration")
         case CURLE_OPERATION_TIMEDOUT:
             return transfer.wasSent
-                ? TransportError(.totalTimeout, "the request did not end within its total timeout; raise the timeout, or check the server")
-                : TransportError(.connectTimeout, "no connection was made within the connect timeout; is the server reachable?")
+                ? TransportError(
+                    .totalTimeout,
+                    "the request to \(transfer.server) did not end within its total timeout; raise the timeout, or check the server")
+                : TransportError(
+                    .connectTimeout, "no connection to \(transfer.peer) was made within the connect timeout; is the server reachable?")
         case _ where isVerification(code):
             return TransportError(
                 .trustRefused,
                 "libcurl refused the server's certificate (\(reason)), and \(fate); show its chain with"
                     + " `approov pin -get HOST:PORT`")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
-            return TransportError(.tlsFailed, "the TLS handshake failed: \(reason); does the server speak TLS 1.2 or later on this port?")
+            return TransportError(
+                .tlsFailed,
+                "the TLS handshake with \(transfer.server) failed: \(reason); does the server speak TLS 1.2 or later on this port?")
         case CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION:
             return TransportError(.unsupported, "this libcurl does not support the request: \(reason)")
         case CURLE_SEND_FAIL_REWIND:
@@ -62,7 +68,7 @@ enum CurlFailure {
             )
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM,
             CURLE_AGAIN:
-            return TransportError(.connectionLost, "the connection ended before the response was complete: \(reason)")
+            return TransportError(.connectionLost, "the connection to \(transfer.server) ended before the response was complete: \(reason)")
         case CURLE_BAD_CONTENT_ENCODING:
             return TransportError(.malformedResponse, "the response's content encoding is invalid, or was not offered")
         case CURLE_WEIRD_SERVER_REPLY:
@@ -116,6 +122,14 @@ extension TransportError {
 }
 
 extension CurlTransfer {
+    /// The server of the URL, for messages.
+    var server: String { Self.place(url.host, url.port) }
+
+    /// The server that the transfer connects to, for messages: the proxy, or the server of the URL.
+    fileprivate var peer: String { options.proxy.map { Self.place($0.host, $0.port) } ?? server }
+
+    private static func place(_ host: CanonicalHost, _ port: Int) -> String { "\(host) port \(port)" }
+
     /// The alert about the client's certificate that explains a result; nil when there is none.
     ///
     /// With TLS 1.3 the client's handshake is over when the server judges its certificate, so the alert looks like a lost connection. Over

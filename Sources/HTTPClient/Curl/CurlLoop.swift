@@ -429,7 +429,8 @@ final class CurlLoop {
                 abandon(transfer).fail(
                     TransportError(
                         .idleTimeout,
-                        "no byte was sent or received for \(transfer.options.idleTimeout); check the server, or raise the idle timeout"))
+                        "no byte was sent to \(transfer.server) or received from it for \(transfer.options.idleTimeout); check the server, or "
+                            + "raise the idle timeout"))
                 continue
             }
             if transfer.isSilentUpload(now: now) { answeredUploads.insert(transfer) }

@@ -74,11 +74,25 @@ struct APICommandTests {
         try await refused("malformedPin", "-managedTrustRoots", "-removePin", "x")
         try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
         try await refused("is not one of the present pins", "-managedTrustRoots", "-keep", "-pin", one, "-removePin", two)
+        try await refused("-pinFrom \"\(garbage)\": ", "-add", "a.example.com", "-pin", one, "-pinFrom", garbage)
+        try await refused(
+            "-pinFrom \"\(folder.path("missing.key"))\" cannot be opened", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
         // What only an account with other entries can use.
         try await refused("a.example.com needs managed trust roots or two pins", "-add", "a.example.com", "-pin", one)
         try await refused("pinsRequired", "-add", "a.example.com")
         try await refused("obliviousUnset", "-add", "a.example.com", "-pin", one, "-pin", two, "-oblivious")
         try await refused("unknownKeyset", "-add", "a.example.com", "-pin", one, "-pin", two, "-keySetKID", "k")
+    }
+
+    @Test("One pin in place of all others is refused with a hint at -keep, which adds it to them")
+    func missingKeep() async throws {
+        #expect(try await approov("-add", "a.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let key = try folder.write(TestKey().publicKeyPEM, to: "new.pem")
+        let refused = try await approov("-pins", "a.example.com", "-pinFrom", key)
+        #expect(refused.exitCode == 1 && refused.errors.contains("add -keep"), "\(refused.errors)")
+        #expect(try await approov("-pins", "a.example.com", "-keep", "-pinFrom", key).exitCode == 0)
+        let removed = try await approov("-pins", "a.example.com", "-removePin", pins[0], "-removePin", pins[1])
+        #expect(removed.exitCode == 1 && !removed.errors.contains("-keep"), "\(removed.errors)")
     }
 
     @Test("-pins finds patterns in any spelling, and names the entry that covers a host without one")
@@ -113,7 +127,8 @@ struct APICommandTests {
     @Test(
         "A wrong file is rejected with the number of the entry, and no store is made",
         arguments: [
-            ("{}", "api -list --json"), ("[", "api -list --json"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
+            ("{}", "api -list --json"), ("[", "api -list --json"), ("[]", "hosts.json has no entries"),
+            (" \n", "hosts.json has no entries"), (#"[%,{"host":"b.example.com","pins":["x"]}]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","enforced":false}]"#, #"entry 2: the member "enforced" is unknown; did you mean enforce?"#),
             (#"[%,{"pins":[]}]"#, "entry 2: "), (#"[%,%]"#, "entry 2: entry 1 already names a.example.com"), (#"[%,7]"#, "entry 2: "),
             (#"[%,{"host":"b.example.com","pins":[],"pinsExpireAt":"soon"}]"#, "entry 2: pinsExpireAt must be a time in RFC 3339"),

@@ -89,6 +89,40 @@ struct CallCommandTests {
         }
     }
 
+    @Test("A server that cannot be reached is named with its port")
+    func unreachable() async throws {
+        let run = try await Approov.run("call", "https://127.0.0.1:1/", "--no-attest", "--cacert", roots)
+        #expect(run.exitCode == 1 && run.errors.hasPrefix("approov: networkingError: "), "\(run.errors)")
+        #expect(run.errors.contains("127.0.0.1 port 1"), "\(run.errors)")
+    }
+
+    @Test("Roots that no certificate path can end in count as a server that is not trusted: the command exits 60")
+    func noRoot() async throws {
+        let issuer = try TestPKI.intermediate(issuer: root)
+        let run = try await Approov.run(
+            "call", "https://127.0.0.1:1/", "--no-attest", "--cacert", folder.write(issuer.pem, to: "intermediate.pem"))
+        #expect(run.exitCode == 60 && run.errors.contains("noAnchors"), "\(run.errors)")
+    }
+
+    @Test("An error about keys names --key-config and the file", arguments: ["missing", "garbage"])
+    func wrongKeys(kind: String) async throws {
+        let file = kind == "missing" ? folder.path(kind) : try folder.write("garbage", to: kind)
+        let run = try await Approov.run(
+            "call", "https://api.localhost/", "--no-attest", "--cacert", roots, "--relay", "https://127.0.0.1:1/", "--key-config", file)
+        let reason = kind == "missing" ? "--key-config \"\(file)\" cannot be opened" : "--key-config \(file) has no key configurations"
+        #expect(run.exitCode == 1 && run.errors.contains(reason) && !run.errors.contains("KeyConfiguration"), "\(run.errors)")
+    }
+
+    @Test("A malformed method and an empty path are wrong usage, in the words of the command line")
+    func wrongUsageOfOptions() async throws {
+        for (options, reason) in [(["-X", "GE T"], "-X must be one word"), (["--record", ""], "--record is empty")] {
+            let run = try await Approov.run(["call", "https://127.0.0.1:1/", "--no-attest"] + options)
+            #expect(run.exitCode == 2 && run.errors.contains(reason), "\(run.errors)")
+        }
+        let state = try await Approov.run(["call", "https://127.0.0.1:1/", "--state", ""], in: folder.url)
+        #expect(state.exitCode == 2 && state.errors.contains("--state is empty"), "\(state.errors)")
+    }
+
     @Test("A missing body file is an error that names it, and no request is sent")
     func missingBody() async throws {
         try await withServer({ _ in TestResponse() }) { server in
@@ -268,7 +302,8 @@ struct CallCommandTests {
             return TestResponse(.found, headerFields: [.location: "https://other.localhost:\(port)/"])
         }
         try await withServer(handler) { (server: TestHTTPServer) async throws -> Void in
-            #expect(try await call(server, "/", "--all-hosts-evaluated").exitCode == 60)
+            let refused = try await call(server, "/", "--all-hosts-evaluated")
+            #expect(refused.exitCode == 60 && refused.errors.contains("with --pin"), "\(refused.errors)")
             #expect(server.counters.requests == 0)
             let pinned = try await call(server, "/", "--all-hosts-evaluated", "--pin", leaf.pin.description)
             #expect(pinned.exitCode == 0, "\(pinned.errors)")

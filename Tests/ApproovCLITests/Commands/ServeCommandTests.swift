@@ -288,7 +288,7 @@ struct ServeCommandTests {
         }
     }
 
-    @Test("A certificate or key that is malformed or missing is an error that says so")
+    @Test("A certificate or key that is malformed or missing is an error that names the option and the file")
     func badCertificate() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
@@ -301,10 +301,11 @@ struct ServeCommandTests {
             #expect(run.exitCode == 1)
             return run.errors
         }
-        #expect(try await errors(garbage, key).contains("the TLS certificate or its key cannot be read; give both in PEM"))
-        #expect(try await errors(certificate, garbage).contains("the TLS certificate or its key cannot be read; give both in PEM"))
-        #expect(try await errors(certificate, folder.path("missing")).contains(folder.path("missing")))
-        #expect(try await errors(folder.path("missing"), key).contains(folder.path("missing")))
+        #expect(try await errors(garbage, key).contains("--tls-cert \(garbage): the file is not a certificate in PEM"))
+        #expect(try await errors(certificate, garbage).contains("--tls-key \(garbage): the file is not a private key in PEM"))
+        let missing = folder.path("missing")
+        #expect(try await errors(certificate, missing).contains("--tls-key \"\(missing)\" cannot be opened"))
+        #expect(try await errors(missing, key).contains("--tls-cert \"\(missing)\" cannot be opened"))
         #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "a store was made")
     }
 }

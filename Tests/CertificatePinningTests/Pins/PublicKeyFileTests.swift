@@ -50,6 +50,17 @@ struct PublicKeyFileTests {
         #expect(try PublicKeyFile.pins(in: [UInt8](text.utf8)) == [Pin(leaf.key), Pin(root.key)])
     }
 
+    @Test("The error for a file that is malformed or encrypted names it and keeps its code")
+    func named() throws {
+        let folder = try TemporaryFolder()
+        let garbage = try folder.write("garbage", to: "garbage.pem")
+        let error = #expect(throws: PinningError.self) { try PublicKeyFile.pins(inFile: garbage) }
+        #expect(error?.code == .malformedKey && error?.message.hasPrefix("\"\(garbage)\": ") == true)
+        let locked = try folder.write(try #require(KeyForms.encrypted(TestKey(.rsa2048)).first), to: "locked.key")
+        let encrypted = #expect(throws: PinningError.self) { try PublicKeyFile.pins(inFile: locked) }
+        #expect(encrypted?.code == .encryptedKey && encrypted?.message.contains(locked) == true)
+    }
+
     @Test("An encrypted private key is an error that says what to do, without a prompt for the passphrase")
     func encrypted() throws {
         for bytes in try KeyForms.encrypted(TestKey(.rsa2048)) {

@@ -10,12 +10,15 @@ struct CurlFailureTests {
     private let handles = CurlEasyHandlePool()
 
     /// A transfer with a connection on which the server sent this alert: the level in the second byte, the description in the first.
-    private func transfer(alert: Int32? = nil, presenting identity: ClientIdentity? = nil) throws -> CurlTransfer {
+    private func transfer(
+        alert: Int32? = nil, presenting identity: ClientIdentity? = nil, over proxy: ProxyConfiguration? = nil
+    ) throws -> CurlTransfer {
         let anchors = try TrustAnchors(pem: TestPKI.root().pem)
         var evaluators: [any ServerTrustEvaluating] = []
         if let identity { evaluators.append(DefaultTrustEvaluator().presenting(identity)) }
         let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: anchors)
-        let request = TransportRequest(url: try TransportURL("https://host.test/"), policy: policy)
+        var request = TransportRequest(url: try TransportURL("https://host.test/"), policy: policy)
+        request.options.proxy = proxy
         let terms = TrustHook.Terms(
             host: request.url.host, port: 443, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
             generation: policy.generation)
@@ -44,6 +47,24 @@ struct CurlFailureTests {
                     #expect(error.code == .tlsFailed && error.message.contains(text) && error.message.contains("alert \(description);"))
                 }
             }
+        }
+    }
+
+    @Test("The error for a server that cannot be reached names its host and port, or those of the proxy")
+    func place() throws {
+        let connecting = [CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT]
+        for code in connecting + [CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING] {
+            let error = CurlFailure.error(code, of: try transfer())
+            #expect(error.message.contains("host.test port 443"), "\(error)")
+        }
+        #expect(CurlFailure.error(CURLE_COULDNT_RESOLVE_HOST, of: try transfer()).message.contains("host.test"))
+        let late = try transfer()
+        late.wasSent = true
+        #expect(CurlFailure.error(CURLE_OPERATION_TIMEDOUT, of: late).message.contains("host.test port 443"))
+        let proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3128)
+        for code in connecting + [CURLE_PROXY, CURLE_COULDNT_RESOLVE_PROXY] {
+            let error = CurlFailure.error(code, of: try transfer(over: proxy))
+            #expect(error.message.contains("proxy.test port 3128") && !error.message.contains("host.test"), "\(error)")
         }
     }
 
