@@ -37,7 +37,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             If there is no key file, the gateway makes one (mode 0600). --rotate
             adds a new key for each mechanism in use, or only for --kem. A running
             gateway uses it within a second; it accepts the old key for --overlap
-            more days and then removes it. Within that time give apps the new key:
+            more days and then removes it; --overlap 0 needs --yes. Within that time give apps the new key:
             approov oblivious -set. Rotate about once a month: when a key is gone,
             recorded requests that were sealed to it can no longer be opened.
             Clients prefer X-Wing to X25519, and X25519 to P-256. --kem with --only
@@ -131,12 +131,13 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             """
             How many seconds a request in chunks may take until its response ends; the relay has the same option. Default: \
             \(GatewayConfiguration.Limits().chunkedRequestTimeout.components.seconds).
-            """, valueName: "seconds"))
+            """, valueName: "seconds"), transform: TimeSpan.readSeconds)
     var requestTimeout: Int?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How many seconds a request's Date may differ from the gateway's clock. Default: 60.", valueName: "seconds"))
+        help: ArgumentHelp("How many seconds a request's Date may differ from the gateway's clock. Default: 60.", valueName: "seconds"),
+        transform: TimeSpan.readSeconds)
     var replayWindow: Int?
 
     @Flag(name: .long, help: "Refuse requests without a Date.")
@@ -170,6 +171,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     )
     var overlap: Double?
 
+    @Flag(name: .long, help: "With --overlap 0: confirm it.")
+    var yes = false
+
     @Flag(name: .long, help: "With --rotate: print the keys as JSON.")
     var json = false
 
@@ -178,14 +182,21 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
                 maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate, proxies.trustedProxy.isEmpty
             else {
-                throw ValidationError("--rotate does not serve: it is only valid with --keys, --kem, --only, --overlap and --json.")
+                throw ValidationError("--rotate does not serve: it is only valid with --keys, --kem, --only, --overlap, --yes and --json.")
             }
             guard !only || kem != nil else { throw ValidationError("--only needs --kem, which names the mechanism whose keys stay.") }
-            guard (0...366).contains(overlap ?? 0) else { throw ValidationError("--overlap must be 0 to 366 days.") }
+            guard (0...366).contains(overlapDays) else { throw ValidationError("--overlap must be 0 to 366 days.") }
+            guard endsAtOnce || !yes else { throw ValidationError("--yes is only valid with --overlap 0.") }
+            guard !endsAtOnce || yes else {
+                throw ValidationError(
+                    "With --overlap 0 the gateway refuses the old keys at once: every request fails until its app has the new key "
+                        + "(approov oblivious -set). Without it, the old keys stay for 30 days. Add --yes to do it.")
+            }
             return
         }
         guard !only else { throw ValidationError("--only is only valid with --rotate.") }
         guard !json else { throw ValidationError("--json is only valid with --rotate.") }
+        guard !yes else { throw ValidationError("--yes is only valid with --rotate and --overlap 0.") }
         guard overlap == nil else { throw ValidationError("--overlap is only valid with --rotate.") }
         guard let listen else { throw ValidationError("Give --listen HOST:PORT to serve, or --rotate to make a new key.") }
         guard !allow.isEmpty else { throw ValidationError("Give --allow with at least one origin to forward to.") }
@@ -236,12 +247,13 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             limits: limits)
         configuration.trustedProxies = proxies.trustedProxy
         let file = GatewayKeyFile(URL(filePath: keys))
+        let remarks = Remarks(logs, logger)
         if !FileManager.default.fileExists(atPath: keys) {
             // All else is checked by now: a gateway that cannot start must not make a key.
             try listen.checkThatItCanBeBound()
             try Files.makePrivateFolder(of: keys)
             _ = try file.load(makingKeyFor: kem?.kem ?? .x25519)
-            Console.note("approov: made \(keys); its key opens every request: never copy it to another machine")
+            remarks.note("made \(keys); its key opens every request: never copy it to another machine")
         } else if let kem, !(try file.load().published.configurations.contains { $0.kem == kem.kem }) {
             throw CommandFailure(
                 "--kem \(kem.rawValue): \(keys) has no key of this mechanism in use; "
@@ -252,10 +264,16 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         try await ServiceGroup(services: [gateway], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
     }
 
+    private var overlapDays: Double { overlap ?? Self.standardOverlap }
+
+    private var overlapSeconds: Int { Int(overlapDays * 86_400) }
+
+    /// Whether the old keys end with the rotation.
+    private var endsAtOnce: Bool { overlapSeconds == 0 }
+
     private func rotateKeys() throws {
-        let days = overlap ?? Self.standardOverlap
         let now = try GatewayKeyFile(URL(filePath: keys))
-            .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(Int(days * 86_400)))
+            .rotate(kem: kem?.kem, endingOthers: only, overlap: .seconds(overlapSeconds))
         // In the order in which clients choose.
         let published = now.published.configurations.map { Key($0, acceptedUntil: nil) }
         let ending = now.entries.compactMap { entry in entry.endsAt.map { Key(entry.key.configuration, acceptedUntil: $0) } }

@@ -71,7 +71,7 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
             """
             How many seconds an exchange may take, from the request's head to the end of the response. Raise it for large messages over \
             slow lines and for endless responses. Default: \(RelayConfiguration.Limits().requestTimeout.components.seconds).
-            """, valueName: "seconds"))
+            """, valueName: "seconds"), transform: TimeSpan.readSeconds)
     var requestTimeout: Int?
 
     @OptionGroup var tls: ServerTLSOptions

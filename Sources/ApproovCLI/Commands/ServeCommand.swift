@@ -64,7 +64,9 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         help: ArgumentHelp("With --tls-cert: PEM roots that apps trust for the authority. Default: the system's.", valueName: "file"))
     var caCert: String?
 
-    @Option(name: .long, help: ArgumentHelp("The lifetime of a token, in seconds, 1 to 86400.", valueName: "seconds"))
+    @Option(
+        name: .long, help: ArgumentHelp("The lifetime of a token, 1 to 86400 seconds; also with a unit, such as 5m.", valueName: "seconds"),
+        transform: TimeSpan.readSeconds)
     var tokenLifetime = TokenLifetime.standard
 
     @Option(
@@ -106,21 +108,22 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         // Check everything else before opening the store: a server that cannot start must not make one.
         let tls = try tls()
         if store.isMissing { try listen.checkThatItCanBeBound() }
-        let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil)
+        let logger = Logger(label: "approov.authority")
+        let remarks = Remarks(logs, logger)
+        let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil, remarks: remarks)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
         }
         if case .own = tls, !demo {
-            Console.note(
-                "approov: no --tls-cert: serving with a key, a backup key and a certificate that the store made; "
+            remarks.note(
+                "no --tls-cert: serving with a key, a backup key and a certificate that the store made; "
                     + "`approov sdk -getConfig` writes their pins")
         }
         if publicURL == nil, listensOnAllAddresses, try await !Self.hasPublicURL(store) {
-            Console.note(
-                "approov: no --public-url: new configurations name https://localhost, which apps on other machines cannot reach; "
-                    + "serve with --public-url https://HOST:PORT")
+            remarks.note(
+                "no --public-url: new configurations name https://localhost, which apps on other machines cannot reach; "
+                    + "serve with --public-url https://HOST:PORT", level: .warning)
         }
-        let logger = Logger(label: "approov.authority")
         var configuration = AuthorityConfiguration(
             host: listen.host, port: listen.port, publicURL: url(), tls: tls, tokenLifetime: tokenLifetime,
             attestationsPerMinute: attestationsPerMinute == 0 ? nil : attestationsPerMinute)

@@ -10,6 +10,11 @@ struct StoreOptions: ParsableArguments {
         help: ArgumentHelp("The folder of the authority's store. Default: $APPROOV_DATA, else ./approov-data.", valueName: "dir"))
     var data: String?
 
+    func validate() throws {
+        // An empty path is often a variable that is not set. It would stand for the current folder.
+        if data?.isEmpty == true { throw ValidationError("--data is empty: give the folder of the store, or . for the current folder.") }
+    }
+
     var directory: URL {
         let path = data ?? ProcessInfo.processInfo.environment["APPROOV_DATA"].flatMap { $0.isEmpty ? nil : $0 } ?? "approov-data"
         return URL(filePath: path, directoryHint: .isDirectory)
@@ -31,16 +36,17 @@ struct StoreOptions: ParsableArguments {
     /// - Parameters:
     ///   - access: What the store is opened for.
     ///   - seed: The new store's initial content; by default it generates its own keys.
+    ///   - remarks: Receives the note.
     /// - Returns: The store.
     /// - Throws: `CommandFailure` when the store belongs to another user; the errors of `AuthorityStore`.
-    func open(_ access: StoreAccess, seed: AccountSeed? = nil) throws -> AuthorityStore {
+    func open(_ access: StoreAccess, seed: AccountSeed? = nil, remarks: Remarks = Remarks()) throws -> AuthorityStore {
         guard obstacle != EACCES else {
             throw CommandFailure("you may not open the store at \(path); run this as its owner: runuser -u OWNER -- approov …")
         }
         // The store itself reports every other obstacle.
         let store = try AuthorityStore(directory: directory, access: access, seed: seed)
         if store.isNew {
-            Console.note("approov: made a new store, with its own secret and keys, at \(path); --data names another folder")
+            remarks.note("made a new store, with its own secret and keys, at \(path); --data names another folder")
         }
         return store
     }

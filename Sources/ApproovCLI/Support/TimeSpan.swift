@@ -31,6 +31,16 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
         return span
     }
 
+    /// Reads the value of an option in seconds, which may also have a unit.
+    /// - Returns: The seconds.
+    /// - Throws: `ValidationError` that shows how they are written.
+    static func readSeconds(_ argument: String) throws -> Int {
+        guard let seconds = Int(argument) ?? TimeSpan(argument: argument).map({ Int($0.seconds) }) else {
+            throw ValidationError("it takes a number of seconds, such as 300, or a number and a unit, such as 90s, 5m or 24h")
+        }
+        return seconds
+    }
+
     /// The span in the largest unit that divides it and is smaller than it, else in seconds.
     var description: String {
         guard let unit = Self.units.first(where: { seconds % $0.seconds == 0 && seconds > $0.seconds }) else { return "\(seconds)s" }

@@ -217,7 +217,7 @@ struct GatewayCommandTests {
             let request = try ObliviousClient.request(target.url)
             #expect(try await client.ask(request).head.status == .ok)
             #expect(try await ObliviousClient(relay: client.relay, key: new, transport: transport).ask(request).head.status == .ok)
-            #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", "0").lines.count == 1)
+            #expect(try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", "0", "--yes").lines.count == 1)
             await #expect(throws: ObliviousClient.Refusal.self) { while true { _ = try await client.ask(request) } }
         }
         await target.stop()
@@ -244,14 +244,36 @@ struct GatewayCommandTests {
             return run.lines.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") }
         }
         try await makeKeys()
-        #expect(try await rotate("--overlap", "0") == ["x25519 in use"])
+        #expect(try await rotate("--overlap", "0", "--yes") == ["x25519 in use"])
         #expect(try await rotate("--kem", "x-wing") == ["x-wing in use", "x25519 in use"])
-        #expect(try await rotate("--kem", "x25519", "--overlap", "0") == ["x-wing in use", "x25519 in use"])
-        #expect(try await rotate("--overlap", "0") == ["x-wing in use", "x25519 in use"])
+        #expect(try await rotate("--kem", "x25519", "--overlap", "0", "--yes") == ["x-wing in use", "x25519 in use"])
+        #expect(try await rotate("--overlap", "0", "--yes") == ["x-wing in use", "x25519 in use"])
         let ended = try await rotate("--kem", "x-wing", "--only")
         #expect(ended.first == "x-wing in use")
         #expect(ended.dropFirst().allSatisfy { $0.contains("accepted until") } && ended.count == 3)
-        #expect(try await rotate("--kem", "x-wing", "--only", "--overlap", "0") == ["x-wing in use"])
+        #expect(try await rotate("--kem", "x-wing", "--only", "--overlap", "0", "--yes") == ["x-wing in use"])
+    }
+
+    @Test("--overlap 0, or one of less than a second, ends the old keys only with --yes", arguments: ["0", "0.00001"])
+    func unconfirmed(days: String) async throws {
+        try await makeKeys()
+        let before = try Data(contentsOf: URL(filePath: keys))
+        let run = try await Approov.run("gateway", "--keys", keys, "--rotate", "--overlap", days)
+        #expect(run.exitCode == 2 && run.errors.contains("Add --yes to do it"), "\(run.errors)")
+        #expect(try Data(contentsOf: URL(filePath: keys)) == before)
+    }
+
+    @Test("A file of another program is not served with, and keeps its content")
+    func foreignFile() async throws {
+        _ = try folder.write("SQLite format 3", to: "gateway.keys")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keys)
+        let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
+        for arguments in [serve, ["gateway", "--keys", keys, "--rotate"]] {
+            let run = try await Approov.run(arguments)
+            #expect(run.exitCode == 1 && run.errors.contains("\(keys) is not a gateway's key file"), "\(run.errors)")
+            #expect(!run.errors.contains("DecodingError") && !run.errors.contains("remove"), "\(run.errors)")
+        }
+        #expect(try folder.text("gateway.keys") == "SQLite format 3" && folder.names == ["gateway.keys"])
     }
 
     @Test("--rotate --json prints the keys as JSON, with the mechanism and the end of each")
@@ -321,7 +343,9 @@ struct GatewayCommandTests {
         #expect(try await refused("--cacert", missing).contains(missing))
         let garbage = try folder.write("garbage", to: "garbage.pem")
         #expect(try await refused("--cacert", garbage).contains("the roots \(garbage) cannot be used"))
-        #expect(try await refused("--tls-cert", garbage, "--tls-key", garbage).contains("cannot be read; give both in PEM"))
+        #expect(
+            try await refused("--tls-cert", garbage, "--tls-key", garbage).contains(
+                "--tls-cert \(garbage): the file is not a certificate in PEM"))
         let pin = try TestKey().pin.description
         #expect(try await refused("--pin", "b.example=\(pin)").contains("--pin names b.example, but no --allow"))
         #expect(try await refused("--pin", "a.example=\(pin)", "--pin", "A.example=\(pin)").contains("a pin of a.example twice"))
@@ -354,6 +378,8 @@ struct GatewayCommandTests {
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--overlap", "1"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--max-message", "0"],
             ["--keys", "k", "--rotate", "--listen", "127.0.0.1:0"], ["--keys", "k", "--rotate", "--overlap", "-1"],
+            ["--keys", "k", "--rotate", "--yes"], ["--keys", "k", "--rotate", "--overlap", "1", "--yes"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--yes"],
             ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
             ["--keys", "k", "--rotate", "--remember", "5"], ["--keys", "k", "--rotate", "--max-message", "2048"],
             ["--keys", "k", "--rotate", "--request-timeout", "60"],

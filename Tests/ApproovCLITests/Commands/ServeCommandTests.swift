@@ -66,7 +66,7 @@ struct ServeCommandTests {
             "--data", data)
         #expect(added.exitCode == 0, "\(added.errors)")
 
-        let run = try await serving(["--data", data, "--token-lifetime", "7", "--attestations-per-minute", "1"]) { _ in
+        let run = try await serving(["--data", data, "--token-lifetime", "7s", "--attestations-per-minute", "1"]) { _ in
             #expect(try await Approov.run("sdk", "-getConfig", config, "--data", data).exitCode == 0)
             func call(_ installation: String) async throws -> ChildProcess.Run {
                 try await Approov.run(

@@ -85,12 +85,37 @@ struct UsageTests {
             (["devkye", "-get"], "; did you mean 'devkey'?"), (["forcepas"], "; did you mean 'forcepass'?"),
             (["API", "-list"], "; did you mean 'api'?"), (["tokne", "-check", "x"], "; did you mean 'token'?"),
             (["tokne", "--help"], "; did you mean 'token'?"),
-            (["frobnicate", "--json"], ""),
+            (["frobnicate", "--json"], ""), (["hlep"], "; did you mean 'help'?"),
         ])
     func misspeltVerb(arguments: [String], meant: String) async throws {
         let run = try await Approov.run(arguments)
         #expect(run.exitCode == 2 && run.output.isEmpty)
         #expect(run.errors.hasPrefix("Error: unknown command '\(arguments[0])'\(meant)\nUsage: approov"), "\(run.errors)")
+    }
+
+    @Test("help for an unknown command is wrong usage with a suggestion, and help for a known one is its help")
+    func helpOfUnknown() async throws {
+        for (word, meant) in [("servr", "; did you mean 'serve'?"), ("frobnicate", "")] {
+            let run = try await Approov.run("help", word)
+            #expect(run.exitCode == 2 && run.output.isEmpty)
+            #expect(run.errors.hasPrefix("Error: unknown command '\(word)'\(meant)\nUsage: approov"), "\(run.errors)")
+        }
+        for arguments in [["help"], ["help", "serve"], ["help", "help"]] {
+            let run = try await Approov.run(arguments)
+            #expect(run.exitCode == 0 && run.output.hasPrefix("OVERVIEW: ") && run.errors.isEmpty, "\(arguments)")
+        }
+    }
+
+    @Test("A misspelt option of the program itself is named with a suggestion, and those that it has work")
+    func rootOption() async throws {
+        for (word, meant) in [("--verson", "; did you mean '--version'?"), ("--hepl", "; did you mean '--help'?"), ("--frobnicate", "")] {
+            let run = try await Approov.run(word)
+            #expect(run.exitCode == 2 && run.output.isEmpty)
+            #expect(run.errors.hasPrefix("Error: unknown option '\(word)'\(meant)\nUsage: approov"), "\(run.errors)")
+        }
+        for word in ["--help", "-h", "--generate-completion-script=bash"] {
+            #expect(try await Approov.run(word).exitCode == 0, "\(word)")
+        }
     }
 
     @Test(

@@ -16,6 +16,17 @@ import Testing
         #expect(TimeSpan(argument: text) == nil)
     }
 
+    @Test("An option in seconds accepts a number, or a number and a unit")
+    func seconds() throws {
+        for (text, seconds) in [("300", 300), ("5m", 300), ("0", 0), ("90s", 90), ("24h", 86_400), ("-1", -1)] {
+            #expect(try TimeSpan.readSeconds(text) == seconds)
+        }
+        for text in ["", "m", "1.5h", "5 m", "soon"] {
+            let error = #expect(throws: ValidationError.self) { try TimeSpan.readSeconds(text) }
+            #expect(error?.message.contains("such as 90s, 5m or 24h") == true)
+        }
+    }
+
     @Test(
         "A time span is written in the largest unit of which it has more than one",
         arguments: [(0, "0s"), (90, "90s"), (600, "10m"), (86_400, "24h"), (3_600, "60m"), (2_592_000, "30d")])
