@@ -343,8 +343,8 @@ let package = Package(
         .testTarget(
             name: "ApproovCLITests",
             dependencies: [
-                "ApproovBase", "ApproovCLI", "ApproovTesting", "ApproovTokens", "Attestation", "CertificatePinning", "HTTPClient", "OHTTP",
-                argumentParser, crypto, httpTypes, logging, "TestTags",
+                "Approov", "ApproovAuthority", "ApproovBase", "ApproovCLI", "ApproovTesting", "ApproovTokens", "Attestation",
+                "CertificatePinning", "HTTPClient", "OHTTP", argumentParser, crypto, httpTypes, logging, "TestTags",
             ],
             swiftSettings: settings),
         // The tags of tests. A library for them alone, as a product must not link the testing library.

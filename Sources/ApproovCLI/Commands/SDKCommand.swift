@@ -12,8 +12,9 @@ struct SDKCommand: AsyncParsableCommand {
             approov sdk -getConfig approov-initial.config
                 The file names the authority, its pins and the keys that sign
                 configurations; it contains no secret. The authority must have
-                run once, so that the store knows its URL and pins. A file
-                that exists is not replaced; - is standard output.
+                run once, so that the store knows its URL and pins. The
+                command replaces an initial configuration, but no other file;
+                - is standard output.
             approov sdk -getConfigString
                 Prints the same configuration in one line, for a program that
                 takes it as text: ApproovConfiguration(_:).
@@ -37,7 +38,7 @@ struct SDKCommand: AsyncParsableCommand {
             approov sdk -newEpoch --yes
             """)
 
-    @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration to a new file.", valueName: "file|-"))
+    @Option(name: .dash("getConfig"), help: ArgumentHelp("Write the initial configuration to a file.", valueName: "file|-"))
     var getConfig: String?
 
     @Flag(name: .dash("getConfigString"), help: "Print the initial configuration in one line.")
@@ -133,7 +134,8 @@ struct SDKCommand: AsyncParsableCommand {
 
     private func write(to file: String, from store: AuthorityStore) async throws {
         let configuration = try await configuration(from: store)
-        let target = OutputFile(path: file)
+        // An operator writes it again after each change that apps ship with.
+        let target = OutputFile(path: file) { (try? InitialConfiguration($0)) != nil }
         try target.write(Data(configuration.serialized))
         guard !target.isStandardOutput else { return }
         let authority = configuration.authority.absoluteString

@@ -1,24 +1,38 @@
+import ApproovBase
 import Foundation
 
-/// Where a command writes what an option asks for: a new file, or standard output for `-`.
+/// Where a command writes what an option asks for: a file, or standard output for `-`.
 struct OutputFile {
+    /// The most bytes that an existing file is read for.
+    private static let maximumBytes = 16 * 1024 * 1024
+
     /// The option's value.
     let path: String
+    /// Whether an existing file with this content may be replaced, because the same option wrote it before.
+    var replaces: ([UInt8]) -> Bool = { _ in false }
 
     /// Whether the content goes to standard output.
     var isStandardOutput: Bool { path == "-" }
 
-    /// Writes the content.
-    /// - Throws: `CommandFailure` that names the file when it exists, whatever its kind, or cannot be written.
+    /// Writes the content to a new file, or in the place of an empty file or of one that `replaces` accepts.
+    /// - Throws: `CommandFailure` that names the file when anything else exists there, or when it cannot be written.
     func write(_ content: Data) throws {
         guard !isStandardOutput else { return Console.content(content) }
         do {
             // What is there may be a private key, a device, or a link to either.
-            try content.write(to: URL(filePath: path), options: .withoutOverwriting)
+            try content.write(to: URL(filePath: path), options: mayReplace ? .atomic : .withoutOverwriting)
         } catch CocoaError.fileWriteFileExists {
-            throw CommandFailure("\(path) exists, and is not replaced; remove it, or name another file, or - for standard output")
+            throw CommandFailure(
+                "\(path) exists with other content, and is not replaced; remove it, or name another file, or - for standard output")
         } catch {
             throw CommandFailure("\(path) cannot be written: \(error.localizedDescription)")
         }
+    }
+
+    private var mayReplace: Bool {
+        guard let status = FileStatus(path, followsLink: false), status.isRegular, status.size <= Self.maximumBytes,
+            let bytes = try? Data(contentsOf: URL(filePath: path))
+        else { return false }
+        return bytes.isEmpty || replaces([UInt8](bytes))
     }
 }
