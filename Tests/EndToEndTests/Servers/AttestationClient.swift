@@ -1,42 +1,15 @@
 import Foundation
-import HTTPClient
-
-/// Posts to an authority and sends each request once.
-protocol AuthorityPosting: Sendable {
-    /// Posts a body.
-    /// - Returns: The answer; nil if no server accepts connections any more.
-    /// - Throws: The error of a request that may have been executed.
-    func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])?
-
-    /// Closes its connection.
-    func end() async
-}
-
-/// Posts over HTTP/2.
-struct HTTP2Authority: AuthorityPosting {
-    let connection: AuthorityConnection
-
-    func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])? {
-        do {
-            return try await connection.post(path, body)
-        } catch let error as TransportError where error.code == .connectionFailed {
-            return nil
-        }
-    }
-
-    func end() { connection.shutDown() }
-}
 
 /// Attests repeatedly, each time with the challenge of the previous result.
 struct AttestationClient: BusyClient {
-    private let authority: any AuthorityPosting
+    private let authority: any PostingConnection
     private let evidence: @Sendable (_ challenge: String) async throws -> String
     private var challenge: String?
 
     /// - Parameters:
     ///   - authority: Posts to the authority.
     ///   - evidence: Makes the evidence for a challenge.
-    init(_ authority: any AuthorityPosting, evidence: @escaping @Sendable (_ challenge: String) async throws -> String) {
+    init(_ authority: any PostingConnection, evidence: @escaping @Sendable (_ challenge: String) async throws -> String) {
         (self.authority, self.evidence) = (authority, evidence)
     }
 
@@ -44,7 +17,7 @@ struct AttestationClient: BusyClient {
     mutating func request() async throws -> (id: String, isAnswered: Bool)? {
         while challenge == nil {
             do {
-                guard let answer = try await authority.post("/v1/challenges", "") else { return nil }
+                guard let answer = try await post("/v1/challenges", "") else { return nil }
                 challenge = try JSONDecoder().decode(ChallengeAnswer.self, from: Data(answer.body)).challenge
             } catch {
                 // The authority is stopping. A request for a challenge executes nothing that could get lost.
@@ -55,13 +28,17 @@ struct AttestationClient: BusyClient {
         let evidence = try await evidence(challenge)
         self.challenge = nil
         do {
-            guard let answer = try await authority.post("/v1/attestations", evidence) else { return (evidence, false) }
+            guard let answer = try await post("/v1/attestations", evidence) else { return (evidence, false) }
             let result = try JSONDecoder().decode(ResultAnswer.self, from: Data(answer.body))
             self.challenge = result.challenge.challenge
             return (evidence, answer.status == 200 && !result.token.isEmpty)
         } catch {
             return (evidence, false)
         }
+    }
+
+    private func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])? {
+        try await authority.post(path, type: "application/jose", Array(body.utf8))
     }
 
     func end() async { await authority.end() }

@@ -1,9 +1,11 @@
 import ApproovAuthority
 import ApproovBase
+import ApproovGateway
 import ApproovTesting
 import Attestation
 import Foundation
 import HTTPTypes
+import OHTTP
 import TestTags
 import Testing
 
@@ -12,6 +14,22 @@ import Testing
 /// `APPROOV_STOPS=100` stops each server a hundred times.
 @Suite(.tags(.sockets, .processes, .slow), .serialized, .timeLimit(.minutes(30))) struct StopUnderLoadTests {
     private static let stops = ProcessInfo.processInfo.environment["APPROOV_STOPS"].flatMap(Int.init) ?? 2
+
+    /// The requests of all stops.
+    private struct Tally {
+        private var answered = 0
+        private var failed = 0
+
+        mutating func add<Client>(_ outcome: BusyClients<Client>.Outcome) {
+            answered += outcome.answered.count
+            failed += outcome.failed.count
+        }
+
+        /// Prints the numbers of a run with more stops than usual, because they show that its clients kept the server busy.
+        func report(_ name: String) {
+            if StopUnderLoadTests.stops > 2 { print("\(name): \(StopUnderLoadTests.stops) stops, \(answered) answered, \(failed) failed") }
+        }
+    }
 
     private struct Site {
         let folder: TemporaryFolder
@@ -26,64 +44,113 @@ import Testing
             certificate = try folder.write(leaf.chainPEM, to: "certificate.pem")
             key = try folder.write(leaf.privateKeyPEM, to: "key.pem")
         }
+
+        /// The options of `approov` for TLS with the site's certificate.
+        var options: [String] { ["--tls-cert", certificate, "--tls-key", key] }
     }
 
-    @Test("On SIGTERM under load, a guarded backend loses no answer to a request that it executed (HTTP/2)")
-    func backend() async throws {
-        let site = try Site()
-        for _ in 0..<Self.stops {
-            let process = try ChildProcess(ChildProcess.beside("guarded-backend"), [site.certificate, site.key])
-            let url = try await process.waitForOutput().split(separator: "\n").first.map(String.init)
-            let work = try #require(url) + "/work"
-            let outcome = try await BusyClients { try EchoClient($0, url: work, root: site.root.pem) }.work(
-                8, untilAnswers: Int.random(in: 50...150)
-            ) {
+    /// Starts a server, makes it busy and stops it, as often as `APPROOV_STOPS` says.
+    /// - Parameters:
+    ///   - name: The server, for the line with the numbers of requests.
+    ///   - start: Starts the server's process, which prints its URL first.
+    ///   - client: Makes a client from the server's URL and the client's number.
+    ///   - executed: The requests that the stopped process executed, and no other process.
+    /// - Throws: The error of a closure; an error when the process ends before it is ready.
+    private func stop<Client: BusyClient>(
+        _ name: String, start: () throws -> ChildProcess, client: @escaping @Sendable (String, Int) async throws -> Client,
+        executed: (ChildProcess) -> Set<String>
+    ) async throws {
+        var tally = Tally()
+        for stop in 0..<Self.stops {
+            let process = try start()
+            let url = try #require(try await process.waitForOutput().split(separator: "\n").first.map(String.init))
+            let outcome = try await BusyClients { try await client(url, $0) }.work(8, untilAnswers: Int.random(in: 50...150)) {
                 process.signal(SIGTERM)
                 #expect(await process.wait().end == .exit(0))
             }
-            let executed = Set(process.output.split(separator: "\n").dropFirst().map(String.init))
+            let executed = executed(process)
             #expect(outcome.answered.isSubset(of: executed))
             let lost = outcome.failed.intersection(executed)
-            #expect(lost.isEmpty, "\(outcome.answered.count) answered, \(outcome.failed.count) failed")
+            #expect(lost.isEmpty, "stop \(stop): \(outcome.answered.count) answered, \(outcome.failed.count) failed")
+            tally.add(outcome)
+        }
+        tally.report(name)
+    }
+
+    @Test("On SIGTERM under load, a guarded backend loses no answer to a request that it executed", arguments: HTTPVersion.allCases)
+    func backend(version: HTTPVersion) async throws {
+        let site = try Site()
+        try await stop("backend, \(version)") {
+            try ChildProcess(ChildProcess.beside("guarded-backend"), [site.certificate, site.key])
+        } client: { url, client in
+            EchoClient(client, try version.connection(to: url, root: site.root.pem), path: "/work")
+        } executed: { process in
+            Set(process.output.split(separator: "\n").dropFirst().map(String.init))
         }
     }
 
-    @Test("On SIGTERM under load, a relay loses no answer to a request that it forwarded (HTTP/1.1)", arguments: [false, true])
+    @Test("On SIGTERM under load, a relay loses no answer to a request that it forwarded", arguments: [false, true])
     func relay(isSecure: Bool) async throws {
         let site = try Site()
         let forwarded = Shared<Set<String>>([])
         let gateway = try await TestHTTPServer.start(certificate: nil) { message in
-            let id = String(decoding: try await message.body.collect(), as: UTF8.self)
-            forwarded.change { _ = $0.insert(id) }
-            try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
-            return TestResponse(headerFields: [.contentType: "message/ohttp-res"], text: id)
+            let isChunked = message.headerFields[.contentType] == OHTTPMediaType.chunkedRequest
+            let type = isChunked ? OHTTPMediaType.chunkedResponse : OHTTPMediaType.response
+            return TestResponse(headerFields: [.contentType: type], text: try await Self.execute(message, forwarded))
         }
-        for _ in 0..<Self.stops {
+        try await stop("relay, \(isSecure ? "TLS" : "plain")") {
             forwarded.value = []
-            let tls = isSecure ? ["--tls-cert", site.certificate, "--tls-key", site.key] : []
-            let process = try ChildProcess(
-                ChildProcess.approov, ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url + "/"] + tls)
-            let url = try await process.waitForOutput().split(separator: "\n").first.map(String.init)
-            let relay = try #require(url)
-            let clients = BusyClients { try EchoClient($0, url: relay, root: site.root.pem, contentType: "message/ohttp-req") }
-            let outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
-                process.signal(SIGTERM)
-                #expect(await process.wait().end == .exit(0))
-            }
-            let lost = outcome.failed.intersection(forwarded.value)
-            #expect(lost.isEmpty, "\(outcome.answered.count) answered, \(outcome.failed.count) failed")
+            return try ChildProcess(
+                ChildProcess.approov,
+                ["relay", "--listen", "127.0.0.1:0", "--gateway", gateway.url + "/"] + (isSecure ? site.options : []))
+        } client: { url, client in
+            EchoClient(
+                client, try CurlConnection(url, root: site.root.pem, version: Self.onlyVersion), path: "/",
+                type: client.isMultiple(of: 2) ? OHTTPMediaType.request : OHTTPMediaType.chunkedRequest)
+        } executed: { _ in
+            forwarded.value
         }
         await gateway.stop()
     }
 
-    enum Version: CaseIterable, CustomTestStringConvertible {
-        case http1, http2
-
-        var testDescription: String { self == .http1 ? "HTTP/1.1" : "HTTP/2" }
+    @Test("On SIGTERM under load, a gateway loses no answer to a request that its origin executed", arguments: [false, true])
+    func gateway(isSecure: Bool) async throws {
+        let site = try Site()
+        let executed = Shared<Set<String>>([])
+        let origin = try await TestHTTPServer.start(certificate: nil) { request in
+            TestResponse(text: try await Self.execute(request, executed))
+        }
+        let keys = GatewayKeyFile(site.folder.file("gateway.keys"))
+        try await stop("gateway, \(isSecure ? "TLS" : "plain")") {
+            executed.value = []
+            return try ChildProcess(
+                ChildProcess.approov,
+                ["gateway", "--listen", "127.0.0.1:0", "--keys", site.folder.path("gateway.keys"), "--allow", origin.url]
+                    + (isSecure ? site.options : []))
+        } client: { url, client in
+            ObliviousEchoClient(
+                client, try CurlConnection(url, root: site.root.pem, version: Self.onlyVersion), key: try keys.load().published.preferred(),
+                origin: "localhost:\(origin.port)")
+        } executed: { _ in
+            executed.value
+        }
+        await origin.stop()
     }
 
-    @Test("On SIGTERM under load, an authority loses no answer to an attestation that it executed", arguments: Version.allCases)
-    func authority(version: Version) async throws {
+    /// The version of relay and gateway, although their clients offer HTTP/2 as well; `ListenerLimits.offersHTTP2` says why.
+    private static let onlyVersion = "HTTP/1.1"
+
+    /// Notes a request, and works long enough for a SIGTERM to arrive meanwhile.
+    /// - Returns: The request's content, which is the answer.
+    private static func execute(_ request: TestRequest, _ executed: Shared<Set<String>>) async throws -> String {
+        let id = String(decoding: try await request.body.collect(), as: UTF8.self)
+        executed.change { _ = $0.insert(id) }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
+        return id
+    }
+
+    @Test("On SIGTERM under load, an authority loses no answer to an attestation that it executed", arguments: HTTPVersion.allCases)
+    func authority(version: HTTPVersion) async throws {
         let host = "api.example.com"
         let measurement = Base64.encode([UInt8](repeating: 7, count: 32))
         let folder = try TemporaryFolder()
@@ -92,7 +159,8 @@ import Testing
             host, settings: HostSettings(pins: [1, 2].map { "sha256/" + Base64.encode([UInt8](repeating: $0, count: 32)) }))
         try await store.addRegistration(measurement, label: "test")
         var outcome = BusyClients<AttestationClient>.Outcome()
-        var (answered, failed) = (0, 0)
+        var tally = Tally()
+        let root = try await store.serverIdentity(hosts: []).rootPEM
         var port = 0
         for stop in 0...Self.stops {
             let authority = try await AuthorityProcess.start(folder, port: port)
@@ -112,7 +180,7 @@ import Testing
             }
             let clients = BusyClients { _ in
                 let attester = ScriptedAttester(measurement: measurement)
-                return AttestationClient(try await version.connection(to: authority, store: store)) { challenge in
+                return AttestationClient(try version.connection(to: authority.url, root: root)) { challenge in
                     try await attester.evidence(
                         for: EvidenceRequest(
                             challenge: challenge, audience: authority.url, account: store.account, host: host, sdkVersion: "1",
@@ -122,19 +190,8 @@ import Testing
             outcome = try await clients.work(8, untilAnswers: Int.random(in: 50...150)) {
                 #expect(await authority.terminate() == .exit(0))
             }
-            (answered, failed) = (answered + outcome.answered.count, failed + outcome.failed.count)
+            tally.add(outcome)
         }
-        if Self.stops > 2 { print("\(version.testDescription): \(Self.stops) stops, \(answered) answered, \(failed) failed") }
-    }
-}
-
-extension StopUnderLoadTests.Version {
-    /// A client's own connection.
-    fileprivate func connection(to authority: AuthorityProcess, store: AuthorityStore) async throws -> any AuthorityPosting {
-        switch self {
-        case .http1:
-            try HTTP1Authority(port: authority.port, root: try await store.serverIdentity(hosts: []).rootPEM)
-        case .http2: HTTP2Authority(connection: try await AuthorityConnection(authority.url, store: store))
-        }
+        tally.report("authority, \(version)")
     }
 }

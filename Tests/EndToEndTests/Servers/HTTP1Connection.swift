@@ -2,15 +2,18 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Testing
 
 /// Posts over HTTP/1.1 and TLS, on one connection while the server keeps it open.
-actor HTTP1Authority: AuthorityPosting {
+///
+/// It stands for clients that offer HTTP/1.1 only: our own transport offers HTTP/2 to every server with TLS.
+actor HTTP1Connection: PostingConnection {
     private let port: Int
     private let tls: NIOSSLContext
     private var connection: (any Channel)?
 
     /// - Parameters:
-    ///   - port: The authority's port on 127.0.0.1.
+    ///   - port: The server's port on 127.0.0.1.
     ///   - root: The root of its certificate, PEM.
     /// - Throws: When the root is not a certificate.
     init(port: Int, root: String) throws {
@@ -21,17 +24,18 @@ actor HTTP1Authority: AuthorityPosting {
         self.port = port
     }
 
-    func post(_ path: String, _ body: String) async throws -> (status: Int, body: [UInt8])? {
+    func post(_ path: String, type: String, _ body: [UInt8]) async throws -> (status: Int, body: [UInt8])? {
         var open = connection
         if open?.isActive != true { open = try await connect() }
         guard let open else { return nil }
         connection = open
         var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: path)
-        head.headers = ["Host": "127.0.0.1:\(port)", "Content-Type": "application/jose", "Content-Length": "\(body.utf8.count)"]
+        head.headers = ["Host": "127.0.0.1:\(port)", "Content-Type": type, "Content-Length": "\(body.count)"]
         let answer = open.eventLoop.makePromise(of: NIOHTTPClientResponseFull.self)
         // A closed connection no longer has a handler that could fail the answer.
         open.writeAndFlush(HTTP1Exchange.Request(head: head, body: body, answer: answer)).whenFailure { answer.fail($0) }
         let response = try await answer.futureResult.get()
+        #expect(response.head.version == .http1_1)
         return (Int(response.head.status.code), Array((response.body ?? ByteBuffer()).readableBytesView))
     }
 
@@ -61,7 +65,7 @@ actor HTTP1Authority: AuthorityPosting {
 private final class HTTP1Exchange: ChannelDuplexHandler {
     struct Request: Sendable {
         let head: HTTPRequestHead
-        let body: String
+        let body: [UInt8]
         let answer: EventLoopPromise<NIOHTTPClientResponseFull>
     }
 
@@ -75,7 +79,7 @@ private final class HTTP1Exchange: ChannelDuplexHandler {
         let request = unwrapOutboundIn(data)
         answer = request.answer
         context.write(wrapOutboundOut(.head(request.head)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: request.body)))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: request.body)))), promise: nil)
         context.write(wrapOutboundOut(.end(nil)), promise: promise)
     }
 
