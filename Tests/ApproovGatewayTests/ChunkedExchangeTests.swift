@@ -103,7 +103,8 @@ import Testing
             messages.append(try sealer.finish(encoder.end()))
             let rest = Mutex(messages[...])
             let parts = AsyncStream<[UInt8]> {
-                // All parts together take seven and a half seconds.
+                // All parts together take seven and a half seconds. The time is real, because connections are idle by the clock of their
+                // event loops. A part comes 24 times in each idle timeout, so a busy machine may be late by much.
                 try? await Task.sleep(for: .milliseconds(250))
                 return rest.withLock { $0.popFirst() }
             }
