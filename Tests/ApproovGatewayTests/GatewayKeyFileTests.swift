@@ -4,7 +4,6 @@ import Foundation
 import OHTTP
 import Testing
 
-@testable import ApproovAuthority
 @testable import ApproovGateway
 
 @Suite struct GatewayKeyFileTests {

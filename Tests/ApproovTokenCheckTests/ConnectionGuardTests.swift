@@ -1,4 +1,5 @@
 import ApproovTesting
+import ApproovTokenCheck
 import CertificatePinning
 import Foundation
 import HTTPClient
@@ -6,8 +7,6 @@ import Hummingbird
 import Logging
 import TestTags
 import Testing
-
-@testable import ApproovTokenCheck
 
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ConnectionGuardTests {
     private struct AddressContext: RequestContext {

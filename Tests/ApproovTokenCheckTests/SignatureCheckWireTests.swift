@@ -1,12 +1,11 @@
 import ApproovTesting
+import ApproovTokenCheck
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import MessageSignatures
 import TestTags
 import Testing
-
-@testable import ApproovTokenCheck
 
 @Suite(.tags(.sockets)) struct SignatureCheckWireTests {
     private let app = SignedRequests()

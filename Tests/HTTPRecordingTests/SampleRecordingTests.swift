@@ -1,10 +1,9 @@
 import ApproovTesting
 import Foundation
 import HTTPClient
+import HTTPRecording
 import HTTPTypes
 import Testing
-
-@testable import HTTPRecording
 
 /// The committed recording in Examples, which is in the format of the release that introduced recordings.
 @Suite struct SampleRecordingTests {

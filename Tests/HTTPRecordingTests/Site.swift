@@ -2,9 +2,8 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import HTTPClient
+import HTTPRecording
 import HTTPTypes
-
-@testable import HTTPRecording
 
 /// A folder for a recording, and a server in this process.
 struct Site {

@@ -1,10 +1,9 @@
 import ApproovTesting
 import Foundation
 import HTTPClient
+import HTTPRecording
 import HTTPTypes
 import Testing
-
-@testable import HTTPRecording
 
 @Suite struct XMLRecordingTests {
     private let site: Site

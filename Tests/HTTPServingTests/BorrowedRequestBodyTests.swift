@@ -1,9 +1,8 @@
 import ApproovTesting
+import HTTPServing
 import Hummingbird
 import NIOCore
 import Testing
-
-@testable import HTTPServing
 
 @Suite(.timeLimit(.minutes(5))) struct BorrowedRequestBodyTests {
     @Test("The parts reach successive readers in order")

@@ -1,3 +1,4 @@
+import APIClient
 import Approov
 import ApproovTesting
 import CertificatePinning
@@ -5,8 +6,6 @@ import Foundation
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import APIClient
 
 /// What a base URL with the scheme http means.
 @Suite struct PlainBaseURLTests {

@@ -1,11 +1,10 @@
+import ApproovAuthority
 import ApproovBase
 import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
 import Testing
-
-@testable import ApproovAuthority
 
 @Suite struct AuthorityStoreTokensTests {
     @Test("An example token has the claims of an app's token, and its did is that of its ipk", arguments: [true, false])

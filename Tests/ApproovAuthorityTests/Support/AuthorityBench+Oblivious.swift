@@ -1,8 +1,7 @@
+import ApproovAuthority
 import ApproovBase
 import Attestation
 import OHTTP
-
-@testable import ApproovAuthority
 
 extension AuthorityBench {
     /// Sends the requests of the account's host through a relay.

@@ -1,6 +1,5 @@
+import ApproovBase
 import Testing
-
-@testable import ApproovBase
 
 @Suite struct LoggableTextTests {
     @Test("A text is one line of printable ASCII, and cut at the limit")

@@ -1,6 +1,5 @@
+import ApproovBase
 import Testing
-
-@testable import ApproovBase
 
 @Suite struct PercentEncodingTests {
     @Test("Unreserved characters stay, and all other bytes are encoded in upper case")

@@ -1,8 +1,7 @@
+import Approov
 import Foundation
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 @Suite("The freshness lifetime of a response")
 struct FreshnessLifetimeTests {

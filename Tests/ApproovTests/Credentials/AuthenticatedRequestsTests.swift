@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -5,8 +6,6 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 /// A source whose tokens are "t0", "t1" and so on, one per renewal.
 final class CountingSource: CredentialSource {

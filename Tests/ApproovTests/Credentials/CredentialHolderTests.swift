@@ -1,7 +1,6 @@
+import Approov
 import ApproovTesting
 import Testing
-
-@testable import Approov
 
 @Suite struct CredentialHolderTests {
     @Test("A change of the user counts, the same value and a renewal do not")

@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Foundation
 import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing
-
-@testable import Approov
 
 /// The client as an app makes it; ObliviousLoaderTests has more about its cache.
 @Suite struct HTTPKeyConfigurationClientTests {

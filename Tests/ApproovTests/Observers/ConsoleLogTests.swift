@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 @Suite struct ConsoleLogTests {
     private func log(_ level: ConsoleLog.Level, showing: Set<String> = [], _ url: String) async throws -> [String] {

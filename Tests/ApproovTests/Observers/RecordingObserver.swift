@@ -1,6 +1,5 @@
+import Approov
 import ApproovTesting
-
-@testable import Approov
 
 /// Records what it sees.
 struct RecordingObserver: SessionObserver {

@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import Testing
-
-@testable import Approov
 
 @Suite struct ServiceSecureStringsTests {
     private struct Deciding: AttestationPolicy {

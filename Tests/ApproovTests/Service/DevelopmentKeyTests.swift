@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Attestation
 import Crypto
 import Foundation
 import HTTPClient
 import Testing
-
-@testable import Approov
 
 @Suite("The service's development key") struct ServiceDevelopmentKeyTests {
     private let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")

@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import Testing
-
-@testable import Approov
 
 /// What a service tells about its attestations beside the tokens.
 @Suite struct PrecheckTests {

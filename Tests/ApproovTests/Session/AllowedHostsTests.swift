@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import Attestation
 import CertificatePinning
@@ -6,8 +7,6 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 @Suite struct AllowedHostsTests {
     /// Counts how often it sees a request.

@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import Attestation
 import Foundation
@@ -6,8 +7,6 @@ import HTTPClient
 import HTTPTypes
 import TestTags
 import Testing
-
-@testable import Approov
 
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ApproovSessionInvalidationTests {
     /// Answers /wait once the gate is open, and /endless without an end.

@@ -1,8 +1,7 @@
+import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
-
-@testable import Approov
 
 extension World {
     /// A session with further settings.

@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -5,8 +6,6 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 /// The settings of the wrapped session's configuration that still apply.
 @Suite struct WrappedConfigurationTests {

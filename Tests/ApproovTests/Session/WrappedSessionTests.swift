@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -5,8 +6,6 @@ import FoundationNetworking
 import Synchronization
 import TestTags
 import Testing
-
-@testable import Approov
 
 @Suite("What the wrapped session loads", .tags(.sockets), .timeLimit(.minutes(5))) struct WrappedSessionTests {
     /// Claims a request when it is asked first, and never again.

@@ -1,7 +1,6 @@
+import Approov
 import ApproovTesting
 import Testing
-
-@testable import Approov
 
 @Suite struct SubstitutionTests {
     @Test("Hosts are kept in canonical form")

@@ -1,7 +1,6 @@
+import Approov
 import Foundation
 import Testing
-
-@testable import Approov
 
 @Suite struct EnvelopeValidatorTests {
     private func refusal(_ body: String, type: String? = "application/json") throws -> ApproovError? {

@@ -1,7 +1,6 @@
+import Approov
 import Foundation
 import Testing
-
-@testable import Approov
 
 @Suite struct HeaderValidatorTests {
     private let validator = HeaderValidator.headers(success: "success", status: "status", message: "message")

@@ -1,7 +1,6 @@
+import Approov
 import Foundation
 import Testing
-
-@testable import Approov
 
 @Suite struct StatusValidatorTests {
     @Test(

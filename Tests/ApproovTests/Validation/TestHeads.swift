@@ -1,8 +1,7 @@
+import Approov
 import Foundation
 import FoundationNetworking
 import Testing
-
-@testable import Approov
 
 /// Makes the head of a response.
 func head(_ status: Int = 200, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {

@@ -1,10 +1,9 @@
 import ApproovBase
 import ApproovTesting
+import ApproovTokenCheck
 import Hummingbird
 import HummingbirdTesting
 import Testing
-
-@testable import ApproovTokenCheck
 
 @Suite struct TokenConsumingMiddlewareTests {
     /// A check that refuses requests with a certain header.

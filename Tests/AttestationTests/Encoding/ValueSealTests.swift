@@ -1,9 +1,8 @@
 import ApproovTesting
+import Attestation
 import Crypto
 import Foundation
 import Testing
-
-@testable import Attestation
 
 @Suite struct ValueSealTests {
     /// An attester without a secret.

@@ -1,10 +1,9 @@
 import ApproovTesting
 import Foundation
 import OAuth2
+import OAuth2SecretService
 import TestTags
 import Testing
-
-@testable import OAuth2SecretService
 
 @Suite(
     "A keyring that does not answer", .tags(.sockets, .processes), .enabled(TestKeyring.whatIsMissing, TestKeyring.isPossible))

@@ -1,9 +1,8 @@
 import ApproovTesting
 import Foundation
 import OAuth2
+import OAuth2SecretService
 import Testing
-
-@testable import OAuth2SecretService
 
 /// A bus, and GNOME Keyring on it with an unlocked default keyring; both end with this object.
 final class TestKeyring: Sendable {

@@ -1,9 +1,8 @@
 import ApproovTesting
 import Foundation
 import HTTPClient
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 @Suite struct DeviceAuthorizationTests {
     private static let codes =

@@ -3,9 +3,8 @@ import ApproovTesting
 import Foundation
 import HTTPClient
 import HTTPTypes
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 @Suite struct OAuth2EndpointsTests {
     private static let good = #"{"access_token":"a1","token_type":"bearer","expires_in":600,"refresh_token":"r1","scope":"read"}"#

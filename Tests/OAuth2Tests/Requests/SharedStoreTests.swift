@@ -2,10 +2,9 @@ import Approov
 import ApproovBase
 import ApproovTesting
 import Foundation
+import OAuth2
 import TestTags
 import Testing
-
-@testable import OAuth2
 
 @Suite("Processes that share a token store", .tags(.sockets, .processes, .slow))
 struct SharedStoreTests {

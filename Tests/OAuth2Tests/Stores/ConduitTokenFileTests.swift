@@ -1,9 +1,8 @@
 import ApproovBase
 import ApproovTesting
 import Foundation
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 @Suite struct ConduitTokenFileTests {
     /// Made with Python's hashlib and cryptography as Conduit makes it, from the passphrase "correct horse" and the salt "battery".

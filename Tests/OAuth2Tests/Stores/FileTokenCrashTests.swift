@@ -1,10 +1,9 @@
 import ApproovBase
 import ApproovTesting
 import Foundation
+import OAuth2
 import TestTags
 import Testing
-
-@testable import OAuth2
 
 @Suite("Interrupted storing and removing of a token", .tags(.processes, .slow))
 struct FileTokenCrashTests {

@@ -1,9 +1,8 @@
 import ApproovBase
 import ApproovTesting
 import Foundation
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 @Suite struct FileTokenStoreTests {
     /// A folder of tokens with its key in another folder.

@@ -1,8 +1,7 @@
 import ApproovTesting
 import Foundation
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 /// A store that fails where a test wants it to.
 final class BrittleStore: TokenStore {

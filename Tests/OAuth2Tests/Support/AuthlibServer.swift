@@ -4,9 +4,8 @@ import CertificatePinning
 import Crypto
 import Foundation
 import FoundationNetworking
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 /// An authorization server and an API on Authlib, a Python library that knows nothing of this package.
 final class AuthlibServer: Sendable {

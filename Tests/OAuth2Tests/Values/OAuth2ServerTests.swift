@@ -1,8 +1,7 @@
 import ApproovTesting
 import Foundation
+import OAuth2
 import Testing
-
-@testable import OAuth2
 
 @Suite struct OAuth2ServerTests {
     @Test(

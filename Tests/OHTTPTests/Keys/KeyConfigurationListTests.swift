@@ -1,7 +1,6 @@
 import Foundation
+import OHTTP
 import Testing
-
-@testable import OHTTP
 
 @Suite("Published key configurations")
 struct KeyConfigurationListTests {

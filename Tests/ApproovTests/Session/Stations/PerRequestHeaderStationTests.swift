@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -5,8 +6,6 @@ import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 @Suite struct PerRequestHeaderStationTests {
     /// Has every request sent three times, and notes the values that it sees.

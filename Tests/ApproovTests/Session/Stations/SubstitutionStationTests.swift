@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import Attestation
 import CertificatePinning
@@ -7,8 +8,6 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing
-
-@testable import Approov
 
 @Suite struct SubstitutionStationTests {
     private static let secret = "canary 9f/2+é"

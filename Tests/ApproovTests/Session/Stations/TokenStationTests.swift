@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import Attestation
 import Foundation
@@ -6,8 +7,6 @@ import HTTPClient
 import HTTPTypes
 import OHTTP
 import Testing
-
-@testable import Approov
 
 /// What a session does when an API rejects a token.
 @Suite struct TokenStationTests {

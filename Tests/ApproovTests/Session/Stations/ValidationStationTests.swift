@@ -1,11 +1,10 @@
+import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
 import Testing
-
-@testable import Approov
 
 @Suite struct ValidationStationTests {
     /// Notes the size of the body that it sees; -1 for none.
