@@ -311,7 +311,7 @@ let package = Package(
         .testTarget(
             name: "ApproovGatewayTests",
             dependencies: [
-                "ApproovAuthority", "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing",
+                "ApproovBase", "ApproovGateway", "ApproovTesting", "CertificatePinning", "HTTPClient", "HTTPServing",
                 "OHTTP", httpTypes, logging, metricsTestKit, nioCore, "TestTags",
             ],
             swiftSettings: settings),

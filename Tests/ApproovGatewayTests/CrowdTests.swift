@@ -1,9 +1,8 @@
+import ApproovGateway
 import ApproovTesting
 import Foundation
 import TestTags
 import Testing
-
-import ApproovGateway
 
 /// A gateway with a client that opens as many connections as it can.
 ///

@@ -1,11 +1,10 @@
+import ApproovGateway
 import ApproovTesting
 import Foundation
 import HTTPTypes
 import OHTTP
 import TestTags
 import Testing
-
-import ApproovGateway
 
 /// Requests for targets that are not allowed, over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayTargetTests {

@@ -1,9 +1,8 @@
+import ApproovGateway
 import ApproovTesting
 import Foundation
 import TestTags
 import Testing
-
-import ApproovGateway
 
 @Suite(.tags(.sockets)) struct GatewayTests {
     @Test("A gateway fails with cannotListen on a port where another server listens")

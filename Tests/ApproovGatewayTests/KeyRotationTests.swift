@@ -1,3 +1,4 @@
+import ApproovGateway
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -5,8 +6,6 @@ import HTTPTypes
 import OHTTP
 import TestTags
 import Testing
-
-import ApproovGateway
 
 /// Keys that change while a gateway runs.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct KeyRotationTests {

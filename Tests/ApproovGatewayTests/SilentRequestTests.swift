@@ -1,3 +1,4 @@
+import ApproovGateway
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -5,8 +6,6 @@ import HTTPTypes
 import OHTTP
 import TestTags
 import Testing
-
-import ApproovGateway
 
 /// Requests that begin and do not continue, and responses that no client reads.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentRequestTests {

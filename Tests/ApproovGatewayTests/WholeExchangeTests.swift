@@ -1,4 +1,5 @@
 import ApproovBase
+import ApproovGateway
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -7,8 +8,6 @@ import HTTPTypes
 import OHTTP
 import TestTags
 import Testing
-
-import ApproovGateway
 
 /// Requests that are encapsulated whole, over real sockets, from a client that implements only RFC 9458 and RFC 9292.
 @Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct WholeExchangeTests {

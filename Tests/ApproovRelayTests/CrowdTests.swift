@@ -1,8 +1,7 @@
+import ApproovRelay
 import ApproovTesting
 import TestTags
 import Testing
-
-import ApproovRelay
 
 /// A relay with a client that opens as many connections as it can.
 @Suite(.tags(.sockets), .serialized, .timeLimit(.minutes(5))) struct CrowdTests {

@@ -1,3 +1,4 @@
+import ApproovRelay
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -5,8 +6,6 @@ import HTTPTypes
 import MetricsTestKit
 import TestTags
 import Testing
-
-import ApproovRelay
 
 /// What a relay counts when messages travel over real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct RelayMetricsTests {

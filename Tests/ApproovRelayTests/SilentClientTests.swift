@@ -1,11 +1,10 @@
+import ApproovRelay
 import ApproovTesting
 import Foundation
 import HTTPClient
 import HTTPTypes
 import TestTags
 import Testing
-
-import ApproovRelay
 
 /// Clients that begin requests and do not continue them.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentClientTests {

@@ -1,7 +1,6 @@
+import HTTPServing
 import NIOCore
 import Testing
-
-import HTTPServing
 
 @Suite struct AddressGroupTests {
     private func group(_ address: String) throws -> AddressGroup { AddressGroup(try SocketAddress(ipAddress: address, port: 1)) }

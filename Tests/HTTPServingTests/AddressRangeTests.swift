@@ -1,7 +1,6 @@
+import HTTPServing
 import NIOCore
 import Testing
-
-import HTTPServing
 
 @Suite struct AddressRangeTests {
     @Test(

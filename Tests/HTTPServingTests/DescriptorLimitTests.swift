@@ -1,6 +1,5 @@
-import Testing
-
 import HTTPServing
+import Testing
 
 @Suite struct DescriptorLimitTests {
     @Test("The connection limit is the wanted number, or as many as there are file descriptors for")

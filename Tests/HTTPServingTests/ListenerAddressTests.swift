@@ -1,6 +1,5 @@
-import Testing
-
 import HTTPServing
+import Testing
 
 @Suite struct ListenerAddressTests {
     @Test(

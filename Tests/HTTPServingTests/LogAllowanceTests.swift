@@ -1,8 +1,7 @@
 import ApproovTesting
+import HTTPServing
 import Logging
 import Testing
-
-import HTTPServing
 
 @Suite struct LogAllowanceTests {
     @Test("Lines above the limit per minute go to debug, and the next minute's first line counts them")

@@ -1,8 +1,7 @@
 import ApproovTesting
+import HTTPServing
 import TestTags
 import Testing
-
-import HTTPServing
 
 /// The PROXY protocol on real sockets.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ProxyProtocolHandlerTests {

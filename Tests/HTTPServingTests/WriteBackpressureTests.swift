@@ -1,9 +1,8 @@
 import ApproovTesting
 import Dispatch
+import HTTPServing
 import NIOEmbedded
 import Testing
-
-import HTTPServing
 
 @Suite(.timeLimit(.minutes(5))) struct WriteBackpressureTests {
     @Test("A writer continues until it has written 128 KiB, then waits until the event loop has caught up")

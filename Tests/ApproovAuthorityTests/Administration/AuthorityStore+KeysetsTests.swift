@@ -1,9 +1,8 @@
+import ApproovAuthority
 import ApproovTesting
 import ApproovTokens
 import Foundation
 import Testing
-
-import ApproovAuthority
 
 @Suite struct AuthorityStoreKeysetsTests {
     @Test("Keysets are listed by date, and those of the same second by key identifier")

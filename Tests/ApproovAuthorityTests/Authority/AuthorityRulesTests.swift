@@ -1,10 +1,9 @@
+import ApproovAuthority
 import ApproovTesting
 import Attestation
 import Foundation
 import TestTags
 import Testing
-
-import ApproovAuthority
 
 @Suite(.tags(.sockets)) struct AuthorityRulesTests {
     private func check(_ configuration: AuthorityConfiguration) async throws {

@@ -1,8 +1,7 @@
+import ApproovAuthority
 import ApproovTesting
 import TestTags
 import Testing
-
-import ApproovAuthority
 
 /// An authority with a client that opens as many connections as it can.
 ///

@@ -1,3 +1,4 @@
+import ApproovAuthority
 import ApproovBase
 import ApproovTesting
 import ApproovTokens
@@ -5,8 +6,6 @@ import Attestation
 import Foundation
 import TestTags
 import Testing
-
-import ApproovAuthority
 
 /// The authority behind a proxy that speaks the PROXY protocol.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct TrustedProxyTests {

@@ -1,7 +1,6 @@
+import ApproovAuthority
 import ApproovTesting
 import Testing
-
-import ApproovAuthority
 
 /// Expects `body` to throw an `AuthorityError` with the given code.
 func refuses(

@@ -1,3 +1,4 @@
+import ApproovAuthority
 import ApproovBase
 import ApproovTesting
 import Attestation
@@ -7,8 +8,6 @@ import HTTPClient
 import HTTPTypes
 import Logging
 import Testing
-
-import ApproovAuthority
 
 /// An authority that listens on loopback during a test.
 struct RunningAuthority {

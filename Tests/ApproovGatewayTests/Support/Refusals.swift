@@ -1,7 +1,6 @@
+import ApproovGateway
 import ApproovTesting
 import Testing
-
-import ApproovGateway
 
 /// Expects `body` to throw a `GatewayError` with the given code.
 func refuses(

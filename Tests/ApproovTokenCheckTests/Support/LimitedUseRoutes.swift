@@ -1,5 +1,6 @@
 import ApproovBase
 import ApproovTesting
+import ApproovTokenCheck
 import ApproovTokens
 import Attestation
 import Foundation
@@ -7,8 +8,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import Testing
-
-import ApproovTokenCheck
 
 /// An API whose handler counts its calls, and the limited-use tokens for it.
 struct LimitedUseRoutes: Sendable {

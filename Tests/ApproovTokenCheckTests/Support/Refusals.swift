@@ -1,7 +1,6 @@
 import ApproovTesting
-import Testing
-
 import ApproovTokenCheck
+import Testing
 
 /// Expects `body` to throw a `TokenCheckError` with this code.
 func refuses(

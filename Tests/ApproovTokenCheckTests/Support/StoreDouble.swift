@@ -1,7 +1,6 @@
 import ApproovTesting
-import Synchronization
-
 import ApproovTokenCheck
+import Synchronization
 
 /// A replay store that does what a test says, and records what it was asked.
 final class StoreDouble: ReplayStore {

@@ -1,10 +1,9 @@
 import ApproovTesting
 import CertificatePinning
+import HTTPClient
 import HTTPTypes
 import TestTags
 import Testing
-
-import HTTPClient
 
 /// Connections that a server closed while they were unused.
 @Suite("Idle connections", .tags(.sockets, .slow), .timeLimit(.minutes(5)))

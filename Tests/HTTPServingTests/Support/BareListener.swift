@@ -1,10 +1,9 @@
 import ApproovTesting
 import Foundation
+import HTTPServing
 import Hummingbird
 import Logging
 import ServiceLifecycle
-
-import HTTPServing
 
 /// A listener on loopback with only the routes that its tests need.
 struct BareListener: Service {

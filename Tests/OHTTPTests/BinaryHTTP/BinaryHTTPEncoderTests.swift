@@ -1,9 +1,8 @@
 import ApproovTesting
 import Foundation
 import HTTPTypes
-import Testing
-
 import OHTTP
+import Testing
 
 @Suite("Binary HTTP encoded in parts")
 struct BinaryHTTPEncoderTests {

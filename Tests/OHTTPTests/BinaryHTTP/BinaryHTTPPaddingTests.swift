@@ -1,8 +1,7 @@
 import Foundation
 import HTTPTypes
-import Testing
-
 import OHTTP
+import Testing
 
 @Suite("Padding")
 struct BinaryHTTPPaddingTests {

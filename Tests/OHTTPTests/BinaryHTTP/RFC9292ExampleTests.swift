@@ -1,9 +1,8 @@
 import ApproovTesting
 import Foundation
 import HTTPTypes
-import Testing
-
 import OHTTP
+import Testing
 
 /// The messages of RFC 9292, section 5.
 private enum Example {

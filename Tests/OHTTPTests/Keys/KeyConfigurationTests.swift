@@ -1,8 +1,7 @@
 import ApproovTesting
 import Foundation
-import Testing
-
 import OHTTP
+import Testing
 
 @Suite("Key configurations")
 struct KeyConfigurationTests {
