@@ -109,8 +109,8 @@ public struct Authority: Service, CustomStringConvertible {
             : "serve the URL that they know: approov serve --public-url URL"
         logger.warning(
             """
-            existing apps use another URL than this server, so they ask the earlier address, and this server refuses their evidence; \
-            \(remedy)
+            the store was last served under another URL; apps whose initial configuration names that URL ask it, and this server refuses \
+            their evidence; if there are such apps, \(remedy)
             """,
             metadata: ["known": "\(known)", "served": "\(url)", "newConfigurationsName": "\(isReplaced ? url : known)"])
         return isReplaced ? url : known

@@ -81,7 +81,9 @@ final class StoreSnapshot: Sendable {
             throw error
         } catch {
             throw AuthorityError(
-                .storeDamaged, "the store's content cannot be read; restore it from a backup", cause: error)
+                .storeDamaged,
+                "the store's content cannot be read; restore it from a backup; if it was just restored, stop the authority, remove the files "
+                    + "-wal and -shm beside the database, and restore it again", cause: error)
         }
         secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
         registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }

@@ -14,25 +14,28 @@ struct OutputFile {
     /// Whether the content goes to standard output.
     var isStandardOutput: Bool { path == "-" }
 
-    /// Writes the content to a new file, or in the place of an empty file or of one that `replaces` accepts.
+    /// Writes the content to a new file, or in the place of an empty file, of one with the same content, or of one that `replaces` accepts.
     /// - Throws: `CommandFailure` that names the file when anything else exists there, or when it cannot be written.
     func write(_ content: Data) throws {
         guard !isStandardOutput else { return Console.content(content) }
         do {
             // What is there may be a private key, a device, or a link to either.
-            try content.write(to: URL(filePath: path), options: mayReplace ? .atomic : .withoutOverwriting)
+            try content.write(to: URL(filePath: path), options: mayReplace(by: content) ? .atomic : .withoutOverwriting)
         } catch CocoaError.fileWriteFileExists {
             throw CommandFailure(
-                "\(path) exists with other content, and is not replaced; remove it, or name another file, or - for standard output")
+                "\(path) exists\(isFile ? " with other content" : " and is not a file"), and is not replaced; name another file, or - for "
+                    + "standard output")
         } catch {
             throw CommandFailure("\(path) cannot be written: \(error.localizedDescription)")
         }
     }
 
-    private var mayReplace: Bool {
+    private var isFile: Bool { FileStatus(path, followsLink: false)?.isRegular == true }
+
+    private func mayReplace(by content: Data) -> Bool {
         guard let status = FileStatus(path, followsLink: false), status.isRegular, status.size <= Self.maximumBytes,
             let bytes = try? Data(contentsOf: URL(filePath: path))
         else { return false }
-        return bytes.isEmpty || replaces([UInt8](bytes))
+        return bytes.isEmpty || bytes == content || replaces([UInt8](bytes))
     }
 }

@@ -20,18 +20,30 @@ struct RefusedToken {
         case .wrongAudience: claims?.string("aud").map { "its aud claim is \($0)" }
         case .bindingMismatch: "the header's value changed in transit, or the app requested the token for another value"
         case .bindingMissing: "the app sent the request without its binding header, or app and backend name different binding headers"
+        // The token of a failed attestation is signed with HS256, whatever the host's keyset.
+        case .wrongAlgorithm: failedAttestation(in: store)
         case .unknownKey: "the keyset was removed, or belongs to another account; see: approov keyset -list"
         default: nil
         }
     }
 
     private func signatureCause(in store: AuthorityStore) -> String {
-        guard let text = claims?.string("arc"), let arc = try? store.decodeARC(text) else {
-            return "another account's key signed it, or it was changed in transit"
-        }
-        guard !arc.reasons.isEmpty else {
-            return "its arc is this account's and says passed, so an older secret signed it, or it was changed in transit"
-        }
+        guard let arc = arc(in: store) else { return "another account's key signed it, or it was changed in transit" }
+        return failedAttestation(arc)
+            ?? "its arc is this account's and says passed, so an older secret signed it, or it was changed in transit"
+    }
+
+    private func arc(in store: AuthorityStore) -> ARC? {
+        claims?.string("arc").flatMap { try? store.decodeARC($0) }
+    }
+
+    /// Why the attestation failed; nil if the token does not tell, or says that it passed.
+    private func failedAttestation(in store: AuthorityStore) -> String? {
+        arc(in: store).flatMap(failedAttestation)
+    }
+
+    private func failedAttestation(_ arc: ARC) -> String? {
+        guard !arc.reasons.isEmpty else { return nil }
         let reasons = arc.reasons.sorted { $0.rawValue < $1.rawValue }
         return "the attestation failed (\(reasons.map(\.rawValue).joined(separator: ", "))). "
             + reasons.map { "\($0.meaning). \($0.remedy)" }.joined(separator: ". ")

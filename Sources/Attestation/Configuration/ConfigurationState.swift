@@ -205,7 +205,7 @@ package struct ConfigurationState: Sendable {
     ) throws(AttestationError) -> DynamicConfiguration {
         let known = signed.signatures.indices.map { signed.signer(ofSignatureAt: $0, among: keys) }
         guard known.contains(where: { $0 != nil }) else {
-            throw AttestationError(.unknownSigner, "no key that may sign configurations made its signature, or it was altered")
+            throw AttestationError(.unknownSigner, unknownSigner(of: signed, epoch: epoch))
         }
         let value = try JSONValue(reading: signed.payloadBytes, limit: DynamicConfiguration.maximumBytes)
         let configuration = try DynamicConfiguration(json: value)
@@ -237,6 +237,19 @@ package struct ConfigurationState: Sendable {
             }
         }
         return configuration
+    }
+
+    /// Says why a signature may be unknown: each epoch has other keys.
+    ///
+    /// The epoch in the payload is a claim that nothing proves.
+    private static func unknownSigner(of signed: SignedConfiguration, epoch: Int64) -> String {
+        guard let claimed = unverified(signed)?.epoch, claimed != epoch else {
+            return "no key that may sign configurations made its signature, or it was altered"
+        }
+        return claimed < epoch
+            ? "it says that it is of the earlier epoch \(claimed), and no key of epoch \(epoch) signed it"
+            : "it says that it is of the later epoch \(claimed), whose keys this app does not know: ship the app with a new initial "
+                + "configuration (approov sdk -getConfig FILE)"
     }
 
     /// Whether the initial configuration supersedes a stored version: one of the initial keys signed it, and it is not newer.

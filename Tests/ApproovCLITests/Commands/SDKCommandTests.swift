@@ -25,7 +25,7 @@ struct SDKCommandTests {
         for name in ["own.key", "link"] {
             let refused = try await write(to: name)
             #expect(
-                refused.exitCode == 1 && refused.errors.contains("\(name) exists with other content, and is not replaced"),
+                refused.exitCode == 1 && refused.errors.contains(", and is not replaced") && refused.errors.contains("\(name) exists "),
                 "\(refused.errors)")
         }
         #expect(try folder.text("own.key") == "own")

@@ -230,7 +230,7 @@ struct ServeCommandTests {
         #expect(local.errors.contains("--public-url") && local.errors.contains("https://authority.example.com:8443"))
         #expect(try await named() == "https://authority.example.com:8443")
         let other = try await serving(["--public-url", "https://other.example.com:8443", "--data", data]) { _ in }
-        #expect(other.errors.contains("existing apps use another URL"))
+        #expect(other.errors.contains("last served under another URL"))
         #expect(try await named() == "https://other.example.com:8443")
         _ = try await serving(known) { _ in }
         #expect(try await named() == "https://authority.example.com:8443")
@@ -245,7 +245,7 @@ struct ServeCommandTests {
         let moved = try await serving(["--data", data]) { second = $0.absoluteString }
         // The system may choose the same port again.
         if first != second {
-            #expect(moved.errors.contains("existing apps use another URL than this server"), "\(moved.errors)")
+            #expect(moved.errors.contains("last served under another URL"), "\(moved.errors)")
             for text in ["known=\(first) ", "served=\(second)", "newConfigurationsName=\(second)", "approov sdk -getConfig FILE"] {
                 #expect(moved.errors.contains(text), "\(moved.errors)")
             }

@@ -72,6 +72,15 @@ struct TokenCommandTests {
         #expect(failed.errors.contains("the attestation failed (app-not-registered)"), "\(failed.errors)")
         #expect(failed.errors.split(separator: "\n").count == 1 && !failed.errors.contains(decoy))
 
+        // Also for a host with a keyset, whose tokens have another algorithm.
+        let pins = [try TestKey().pin.description, try TestKey().pin.description]
+        #expect(try await approov("keyset", "-add", "ES256", "-kid", "k").exitCode == 0)
+        let added = try await approov("api", "-add", "k.example.com", "-pin", pins[0], "-pin", pins[1], "-keySetKID", "k")
+        #expect(added.exitCode == 0, "\(added.errors)")
+        let keyset = try await approov("token", "-genExample", "k.example.com", "-type", "invalid").lines.first ?? ""
+        let refused = try await approov("token", "-check", keyset)
+        #expect(refused.errors.contains("the attestation failed (app-not-registered)"), "\(refused.errors)")
+
         let token = try await example("-setDataHashInToken", "Bearer a")
         let other = folder.path("other")
         try await addHost(to: other)

@@ -210,6 +210,17 @@ import Testing
         #expect(try state.accepting([change], now: TestAccount.now).accepted.version == 2)
     }
 
+    @Test("The error about an unknown signer names the epoch that the configuration claims, if it is another one")
+    func otherEpoch() throws {
+        let other = try TestAccount()
+        let state = try account.state()
+        for (epoch, text) in [(Int64(1), "no key that may sign configurations"), (7, "the later epoch 7")] {
+            let signed = try other.signed(other.configuration(version: 9, epoch: epoch))
+            let error = #expect(throws: AttestationError.self) { try state.accepting([signed], now: TestAccount.now) }
+            #expect(error?.code == .unknownSigner && error?.message.contains(text) == true, "\(error?.message ?? "")")
+        }
+    }
+
     @Test("An expired key change is accepted when a valid newer version follows it")
     func expiredChange() throws {
         let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
