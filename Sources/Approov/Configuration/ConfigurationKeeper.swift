@@ -173,7 +173,7 @@ extension ConfigurationKeeper {
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
             return Taken(isChanged: true)
         } catch let error as AttestationError
-            where candidates.count == 1 && [.rolledBack, .conflictingVersion].contains(error.code)
+            where candidates.count == 1 && [.rolledBack, .conflictingVersion, .unknownSigner].contains(error.code)
         {
             let isKnown = state.withLock { state in
                 defer { state.reportedBehind = candidates.last }

@@ -21,18 +21,22 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// The authority offers an older configuration than the one in force, or another one with the same version.
+    /// The authority offers an older configuration than the one in force, another one with the same version, or one that no known key
+    /// signed.
     func authorityBehind(_ error: AttestationError, besides version: Int64) {
-        let finding =
-            error.code == .conflictingVersion
-            ? "the authority has another configuration with the same version as this app's"
-            : "the authority's configuration is older than this app's"
+        let (finding, end) =
+            switch error.code {
+            case .conflictingVersion:
+                ("the authority has another configuration with the same version as this app's", " until the authority has a later version")
+            case .unknownSigner: ("no key that this app knows signed the authority's configuration", "")
+            default: ("the authority's configuration is older than this app's", " until the authority has a later version")
+            }
         let reported = ApproovError(
             .configurationError,
-            "\(finding); version \(version) stays in force, and no change reaches this app until the authority has a later version. If the "
+            "\(finding); version \(version) stays in force, and no change reaches this app\(end). If the "
                 + "authority was restored from an older backup, its operator must begin a new epoch (approov sdk -newEpoch) and ship a new "
                 + "initial configuration", cause: error)
-        logger.error("the authority did not issue this app's configuration", metadata: ["error": "\(reported)"])
+        logger.error("the authority's configuration does not follow this app's", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
 

@@ -44,7 +44,8 @@ extension AuthorityStore {
 
     /// Registers executables as a file names them, in one transaction: all of them, or none.
     ///
-    /// Executables that are already registered get the new label, and keep their date. They keep their expiry unless the file has one.
+    /// Executables that are already registered get the new label, and keep their date. They keep their expiry unless the file has one, or
+    /// it has passed: then they do not expire any more.
     /// - Parameter executables: As for ``addRegistrations(_:)``; an expiry of nil says nothing about the expiry.
     /// - Returns: What changed.
     /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is not a date.
@@ -69,9 +70,10 @@ extension AuthorityStore {
             for (measurement, label, expiresAt) in executables {
                 let before = try Row.fetchOne(database, sql: "SELECT * FROM registration WHERE measurement = ?", arguments: [measurement])
                     .map(Registration.init)
+                let kept = keepingExpiries ? before?.expiresAt.flatMap { $0 > now ? $0 : nil } : nil
                 let after = Registration(
                     measurement: measurement, label: label, addedAt: before?.addedAt ?? now,
-                    expiresAt: expiresAt ?? (keepingExpiries ? before?.expiresAt : nil))
+                    expiresAt: expiresAt ?? kept)
                 result.count(before, after)
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO registration (measurement, label, addedAt, expiresAt) VALUES (?, ?, ?, ?)",

@@ -55,14 +55,14 @@ struct AttestationVerifier: Sendable {
         guard evidence.account == snapshot.account else { throw Problem.wrongAccount }
         guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
             // The host may have been added after the backup from which this store was restored.
-            await noticeConfiguration(of: evidence, logger)
+            await noticeConfiguration(evidence.configVersion, evidence.configHash, logger)
             throw Problem.unknownHost
         }
         let customClaims = try customClaims(bytes, hash: evidence.customClaimsHash, snapshot)
         // The last check that can refuse evidence: only evidence that is judged uses up its challenge.
         let thumbprint = Base64URL.decode(verified.key.thumbprint) ?? []
         try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
-        await noticeConfiguration(of: evidence, logger)
+        await noticeConfiguration(evidence.configVersion, evidence.configHash, logger)
 
         // One instant for policies, claims and secrets: the token names the message-signing key that comes beside it.
         let date = time.date
@@ -171,9 +171,12 @@ struct AttestationVerifier: Sendable {
 
     /// Warns about apps whose configuration this store did not issue.
     ///
-    /// Version and hash in the evidence are only the app's own claims, so they have no effect but a warning.
-    private func noticeConfiguration(of evidence: Evidence, _ logger: Logger) async {
-        let (version, hash) = (evidence.configVersion, evidence.configHash)
+    /// Version and hash are only the app's own claims, so they have no effect but a warning.
+    /// - Parameters:
+    ///   - version: The version that the app states.
+    ///   - hash: The hash of the payload that the app states; nil if it states none.
+    ///   - logger: Receives the warning.
+    func noticeConfiguration(_ version: Int64, _ hash: String?, _ logger: Logger) async {
         guard store.snapshot.lacks(version: version, hash: hash) else { return }
         // Another process may have issued that version a moment ago.
         _ = try? await store.refresh()
@@ -182,7 +185,7 @@ struct AttestationVerifier: Sendable {
         logger.warning(
             """
             apps have \(version > newest ? "a newer configuration than this store" : "another configuration than this store with its version"), \
-            and accept none from it until its version is later than theirs; if the store was restored from an older backup, run approov sdk \
+            and accept none from it until its version is later than theirs, or none at all if its signing key was changed meanwhile; if the store was restored from an older backup, run approov sdk \
             -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these apps are of an earlier \
             epoch, ship them the current initial configuration
             """,

@@ -72,6 +72,7 @@ struct AuthorityRoutes: Sendable {
         // Older releases do not state the hash.
         let hash = request.uri.queryParameters["hash"].map(String.init)
         if let hash, Base64URL.decode(hash)?.count != 32 { throw Problem.malformedRequest }
+        await verifier.noticeConfiguration(version, hash, context.logger)
         let configurations = verifier.store.snapshot.configurations(since: version, hash: hash)
         guard !configurations.isEmpty else { return Response(status: .notModified) }
         return Response.json(.array(configurations.map(\.json)))

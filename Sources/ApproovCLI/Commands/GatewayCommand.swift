@@ -214,7 +214,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         var hosts: Set<String> = []
         for origin in allow {
             guard let url = try? TransportURL(origin), url.target == "/", !origin.contains("#"), url.isSecure || url.host.isLoopback else {
-                throw ValidationError("--allow \(origin) is not an origin: write https://HOST[:PORT], or http:// with a loopback address.")
+                throw ValidationError(
+                    "--allow \(Console.withoutSecrets(origin)) is not an origin: write https://HOST[:PORT], or http:// with a loopback address."
+                )
             }
             if url.isSecure { hosts.insert(url.host.name) }
         }

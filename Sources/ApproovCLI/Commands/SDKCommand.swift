@@ -13,7 +13,7 @@ struct SDKCommand: AsyncParsableCommand {
                 The file names the authority, its pins and the keys that sign
                 configurations; it contains no secret. The authority must have
                 run once, so that the store knows its URL and pins. The
-                command replaces an initial configuration, but no other file;
+                command replaces the account's earlier file, but no other one;
                 - is standard output.
             approov sdk -getConfigString
                 Prints the same configuration in one line, for a program that
@@ -80,6 +80,7 @@ struct SDKCommand: AsyncParsableCommand {
             throw ValidationError(
                 "After -newEpoch, apps accept no new configuration until you ship them a new initial configuration. Add --yes to do it.")
         }
+        if getConfig?.isEmpty == true { throw ValidationError("-getConfig is empty: give a file, or - for standard output.") }
         if let authority, URL(string: authority)?.scheme != "https" { throw ValidationError("--authority must be an https URL.") }
     }
 
@@ -135,7 +136,7 @@ struct SDKCommand: AsyncParsableCommand {
     private func write(to file: String, from store: AuthorityStore) async throws {
         let configuration = try await configuration(from: store)
         // An operator writes it again after each change that apps ship with.
-        let target = OutputFile(path: file) { (try? InitialConfiguration($0)) != nil }
+        let target = OutputFile(path: file) { (try? InitialConfiguration($0))?.account == configuration.account }
         try target.write(Data(configuration.serialized))
         guard !target.isStandardOutput else { return }
         let authority = configuration.authority.absoluteString

@@ -26,6 +26,11 @@ enum Console {
         return String(scalars)
     }
 
+    /// Returns a URL of the command line for a message, or words for one that may contain a secret.
+    static func withoutSecrets(_ url: String) -> String {
+        url.contains(where: "@?#".contains) ? "(a URL with user information, a query or a fragment)" : printable(url)
+    }
+
     /// Writes a JSON value as one line on standard output.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()

@@ -46,7 +46,7 @@ struct KeyConfigurationSource {
         do {
             url = try TransportURL(source)
         } catch {
-            throw CommandFailure("\(option) \(source) is not a URL of key configurations: \(error)")
+            throw CommandFailure("\(option) \(Console.withoutSecrets(source)) is not a URL of key configurations: \(error)")
         }
         guard url.isSecure || url.host.isLoopback else {
             throw CommandFailure(

@@ -10,11 +10,6 @@ struct StoreOptions: ParsableArguments {
         help: ArgumentHelp("The folder of the authority's store. Default: $APPROOV_DATA, else ./approov-data.", valueName: "dir"))
     var data: String?
 
-    func validate() throws {
-        // An empty path is often a variable that is not set. It would stand for the current folder.
-        if data?.isEmpty == true { throw ValidationError("--data is empty: give the folder of the store, or . for the current folder.") }
-    }
-
     var directory: URL {
         let path = data ?? ProcessInfo.processInfo.environment["APPROOV_DATA"].flatMap { $0.isEmpty ? nil : $0 } ?? "approov-data"
         return URL(filePath: path, directoryHint: .isDirectory)
@@ -38,8 +33,14 @@ struct StoreOptions: ParsableArguments {
     ///   - seed: The new store's initial content; by default it generates its own keys.
     ///   - remarks: Receives the note.
     /// - Returns: The store.
-    /// - Throws: `CommandFailure` when the store belongs to another user; the errors of `AuthorityStore`.
+    /// - Throws: `CommandFailure` when the path is empty, or when the store belongs to another user; the errors of `AuthorityStore`.
     func open(_ access: StoreAccess, seed: AccountSeed? = nil, remarks: Remarks = Remarks()) throws -> AuthorityStore {
+        // An empty path is often a variable that is not set. It would stand for the current folder. Not in `validate`: ArgumentParser then
+        // reads the h of -change, -check and -show as -h, and prints the help.
+        guard data?.isEmpty != true else {
+            throw CommandFailure(
+                "--data is empty: give the folder of the store, or . for the current folder", exitCode: CommandFailure.usage)
+        }
         guard obstacle != EACCES else {
             throw CommandFailure("you may not open the store at \(path); run this as its owner: runuser -u OWNER -- approov …")
         }

@@ -81,6 +81,16 @@ import Testing
         #expect(entry(1)?.expiresAt == end && entry(2)?.expiresAt == end + 1 && entry(3) != nil && entry(3)?.expiresAt == nil)
     }
 
+    @Test("An import renews a registration that has expired, and counts its expiry as changed")
+    func renewing() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.addRegistrations([(measurement(1), "a", account.store.now + 1)])
+        account.clock.advance(by: .seconds(1))
+        let change = try await account.store.importRegistrations([(measurement(1), "a", nil)])
+        #expect(change.expiriesChanged == 1 && change.bulk == BulkChange(added: 0, changed: 1, unchanged: 0))
+        #expect(account.store.registrations.first { $0.measurement == measurement(1) }.map { $0.expiresAt == nil } == true)
+    }
+
     @Test("An expiry that is not a date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
     func noDate(expiresAt: Int64) async throws {
         let store = try await AuthorityBench().store

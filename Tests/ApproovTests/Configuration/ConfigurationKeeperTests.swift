@@ -118,6 +118,19 @@ import Testing
         #expect(await events.next()?.accepted == 8)
     }
 
+    @Test("A configuration that no known key signed is refused, and reported once with the remedy `sdk -newEpoch`")
+    func lostKeyChange() async throws {
+        let keeper = try keeper(MemoryStore())
+        let other = try TestAccount()
+        let foreign = try other.signed(other.configuration(version: 9))
+        var events = keeper.events.stream().makeAsyncIterator()
+        for _ in 0..<3 { #expect(await keeper.offer([foreign]) == false) }
+        let error = try #require(await events.next()?.refusal)
+        #expect(error.description.contains("no key that this app knows") && error.description.contains("sdk -newEpoch"))
+        _ = await keeper.offer([try version(7)])
+        #expect(await events.next()?.accepted == 7)
+    }
+
     @Test("A signed host that has become a public suffix since then prevents neither the app's start nor an update")
     func becameSuffix() async throws {
         let settings = HostSettings.pinned.with { $0.includeSubdomains = true }
