@@ -29,6 +29,7 @@ struct OriginForwarder: Sendable {
         case undatedFull
         case datedFull
         case noPlace
+        case forbidden
         /// A request names a key that the gateway does not accept; there are 256 identifiers.
         case unknownKey(UInt8)
         /// An allowed target gives no usable response.
@@ -45,7 +46,7 @@ struct OriginForwarder: Sendable {
     func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
         // Check the target first: requests that are not forwarded must not fill the replay window.
         guard let target = targets.target(of: head) else {
-            metrics.count(.forbidden)
+            refused(head)
             throw InnerProblem.forbidden
         }
         let dates = head.headerFields[values: .date]
@@ -79,6 +80,16 @@ struct OriginForwarder: Sendable {
             throw InnerProblem.busy
         }
         return target
+    }
+
+    /// Counts and logs a request that may not be forwarded, without its origin, which the client chose.
+    private func refused(_ head: HTTPRequest) {
+        metrics.count(.forbidden)
+        // `approov api -check` asks for a name under .invalid, which no host has (RFC 6761, section 6.4).
+        guard head.authority?.hasSuffix(".invalid") != true else { return }
+        warn(
+            .forbidden,
+            "a request was refused, because its origin is not one to forward to; if apps should reach it, add it: --allow https://HOST")
     }
 
     /// Forwards a request to its origin.
@@ -127,9 +138,11 @@ struct OriginForwarder: Sendable {
             return problem
         }
         metrics.count(.failed)
-        let code = (error as? TransportError)?.code.description ?? "unexpectedStatus"
+        let error = error as? TransportError
+        let code = error?.code.description ?? "unexpectedStatus"
+        let remedy = error?.refusal == nil ? "" : "; if its certificate is from your own CA: --cacert root.pem"
         warn(
-            .target(origin: target.origin, error: code), "the target gave no usable response",
+            .target(origin: target.origin, error: code), "the target gave no usable response\(remedy)",
             ["origin": "\(target.origin)", "error": "\(code)"])
         return problem
     }

@@ -24,6 +24,7 @@ struct RelayRoutes: Sendable {
     private enum Warning: Hashable {
         case slow
         case unusable(TransportError.Code?)
+        case notFound
     }
 
     /// The most bytes of a message that the relay reads before it forwards the message.
@@ -63,6 +64,11 @@ struct RelayRoutes: Sendable {
                 await body.takeBack()
                 metrics.recordForwarded()
                 let status = HTTPResponse.Status(code: status)
+                if status == .notFound || status == .methodNotAllowed {
+                    warn(
+                        .notFound, "the gateway's server has no gateway at this URL; check the path of --gateway",
+                        ["gateway": "\(link.url.host):\(link.url.port)", "status": "\(status.code)"])
+                }
                 return problem.isEmpty ? .problem(status) : .problem(status, problem)
             }
         } catch {

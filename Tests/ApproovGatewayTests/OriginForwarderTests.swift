@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import HTTPServing
 import HTTPClient
@@ -77,6 +78,34 @@ import Testing
         forwarder.hadNoPlace()
         #expect(logs.lines.count == 2)
         #expect(count("busy") == 11)
+    }
+
+    @Test("A refused origin is logged once an hour with the remedy and without its name, and that of a check is not")
+    func forbidden() throws {
+        let forwarder = try forwarder()
+        func ask(_ url: String) throws {
+            #expect(throws: InnerProblem.forbidden) { _ = try forwarder.admit(.to(url), encapsulatedKey: [1], keyID: 1) }
+        }
+        try ask("https://approov-check.invalid/")
+        #expect(logs.lines.isEmpty)
+        for _ in 0..<3 { try ask("https://marker.example.com/marker") }
+        #expect(logs.lines.count == 1)
+        #expect(logs.lines.first?.contains("--allow") == true && logs.lines.first?.contains("marker") == false, "\(logs.lines)")
+        clock.advance(by: .seconds(3_600))
+        try ask("https://marker.example.com/")
+        #expect(logs.lines.count == 2)
+        #expect(count("forbidden") == 5)
+    }
+
+    @Test("The warning about a target whose certificate is refused names the remedy, and that about another failure does not")
+    func targetFailed() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        _ = forwarder.failed(TransportError(.connectTimeout, "no answer"), target)
+        #expect(logs.lines.count == 1 && logs.lines.first?.contains("--cacert") == false, "\(logs.lines)")
+        let refusal = TrustRefusal(.untrustedRoot, host: "api.example.com", detail: "no root")
+        _ = forwarder.failed(TransportError(.trustRefused, "refused", cause: refusal), target)
+        #expect(logs.lines.count == 2 && logs.lines.last?.contains("--cacert") == true, "\(logs.lines)")
     }
 
     @Test("With the clock set back, old dates stay rejected, the gateway's own date is accepted, and it warns once")

@@ -50,6 +50,17 @@ import Testing
         }
     }
 
+    @Test("The relay passes on that the gateway's server has no such path, and warns once with the remedy", arguments: [404, 405])
+    func notFound(status: Int) async throws {
+        let gateway = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(.init(code: status)) }
+        try await RunningRelay.with(gateway: gateway.url) { (relay) async throws in
+            for _ in 0..<3 { #expect(try await relay.post().status == status) }
+            let warnings = relay.logs.lines.filter { $0.hasPrefix("warning") }
+            #expect(warnings.count == 1 && warnings.first?.contains("--gateway") == true, "\(warnings)")
+        }
+        await gateway.stop()
+    }
+
     @Test("The relay answers 502 when the gateway hangs up, sends no HTTP or sends an unexpected response")
     func unusable() async throws {
         let answers = [

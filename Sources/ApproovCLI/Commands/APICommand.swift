@@ -39,6 +39,9 @@ struct APICommand: AsyncParsableCommand {
             approov api -managedTrustRoots -pinFrom root.pem
             approov api -remove api.example.com
 
+            To sign a host's tokens with a keyset, once its backend knows the key:
+            approov api -pins HOST -keySetKID KID
+
             To change a server's key without an outage:
             approov api -pins HOST -keep -pinFrom new.pem   add the new key
             …wait until apps have it, install the key…
@@ -83,13 +86,12 @@ struct APICommand: AsyncParsableCommand {
         name: .dash("managedTrustRoots"), help: "Change the pins for hosts without pins; without another option, show them.")
     var managedTrustRoots = false
 
-    @Option(name: .dash("pin"), help: ArgumentHelp("A pin. Repeatable.", valueName: "sha256/…"))
-    var pin: [String] = []
-
     @Option(
-        name: .dash("pinFrom"),
-        help: ArgumentHelp("Pin the key in a file: certificate, CSR, public or private key, PEM or DER. Repeatable.", valueName: "file"))
-    var pinFrom: [String] = []
+        name: .dash("pin", "pinFrom"),
+        help: ArgumentHelp(
+            "A pin, or a file whose keys to pin: certificate, CSR, public or private key, PEM or DER. Repeatable.",
+            valueName: "sha256/…|file"))
+    var pin: [String] = []
 
     @Flag(name: .dash("keep"), help: "With -pins or -managedTrustRoots: add the given pins and keep the present ones.")
     var keep = false
@@ -120,8 +122,12 @@ struct APICommand: AsyncParsableCommand {
 
     @Option(
         name: .dash("keySetKID"),
-        help: ArgumentHelp("With -add: sign the host's tokens with this keyset. Default: the account secret.", valueName: "kid"))
+        help: ArgumentHelp(
+            "With -add or -pins: sign the host's tokens with this keyset. Default for -add: the account secret.", valueName: "kid"))
     var keySetKID: String?
+
+    @Flag(name: .dash("noKeySet"), help: "With -pins: sign the host's tokens with the account secret again.")
+    var noKeySet = false
 
     @Flag(name: .dash("noApproovToken"), help: "With -add: pin the host, but send it no tokens.")
     var noApproovToken = false
@@ -148,24 +154,27 @@ struct APICommand: AsyncParsableCommand {
             "-add": add != nil, "-import": importFile != nil, "-remove": remove != nil, "-list": list, "-pins": pins != nil,
             "-check": check != nil, "-managedTrustRoots": managedTrustRoots,
         ])
-        if add == nil, keySetKID != nil || noApproovToken || includeSubdomains {
-            throw ValidationError("-keySetKID, -noApproovToken and -includeSubdomains are only valid with -add.")
+        if add == nil, noApproovToken || includeSubdomains {
+            throw ValidationError("-noApproovToken and -includeSubdomains are only valid with -add.")
         }
-        if oblivious || trustRoots != nil, add == nil, pins == nil {
-            throw ValidationError("-oblivious and -trustRoots are only valid with -add or -pins.")
+        if oblivious || trustRoots != nil || keySetKID != nil, add == nil, pins == nil {
+            throw ValidationError("-oblivious, -trustRoots and -keySetKID are only valid with -add or -pins.")
         }
         if noOblivious, pins == nil || oblivious {
             throw ValidationError("-noOblivious is only valid with -pins, and not together with -oblivious.")
         }
+        if noKeySet, pins == nil || keySetKID != nil {
+            throw ValidationError("-noKeySet is only valid with -pins, and not together with -keySetKID.")
+        }
         let changesPins = pins != nil || managedTrustRoots
-        if add == nil, !changesPins, !pin.isEmpty || !pinFrom.isEmpty {
+        if add == nil, !changesPins, !pin.isEmpty {
             throw ValidationError("-pin and -pinFrom are only valid with -add, -pins or -managedTrustRoots.")
         }
         if !changesPins, keep || !removePin.isEmpty {
             throw ValidationError("-keep and -removePin are only valid with -pins or -managedTrustRoots.")
         }
-        if keep, pin.isEmpty, pinFrom.isEmpty { throw ValidationError("-keep needs a pin to add: give -pin or -pinFrom.") }
-        if !keep, !removePin.isEmpty, !pin.isEmpty || !pinFrom.isEmpty {
+        if keep, pin.isEmpty { throw ValidationError("-keep needs a pin to add: give -pin or -pinFrom.") }
+        if !keep, !removePin.isEmpty, !pin.isEmpty {
             throw ValidationError("Without -keep, -pin and -pinFrom replace all pins, so -removePin has no effect: add -keep.")
         }
         if add == nil, pins == nil, enforce != nil || pinsExpireAt != nil {
@@ -235,22 +244,25 @@ struct APICommand: AsyncParsableCommand {
     private var access: StoreAccess {
         if add != nil || importFile != nil { return .making }
         if managedTrustRoots, !changesPins { return .reading }
-        if managedTrustRoots { return pin.isEmpty && pinFrom.isEmpty ? .changing : .making }
+        if managedTrustRoots { return pin.isEmpty ? .changing : .making }
         if remove != nil { return .changing }
         return pins != nil && changesHost ? .changing : .reading
     }
 
     private func givenPins() throws -> [String] {
-        try pin.map { try Pin($0).description } + pinFrom.flatMap { try Files.pins(inFile: $0, of: "-pinFrom").map(\.description) }
+        try pin.flatMap { try PinArgument($0).pins() }.map(\.description)
     }
 
-    private var changesPins: Bool { !(pin.isEmpty && pinFrom.isEmpty && removePin.isEmpty) }
+    private var changesPins: Bool { !(pin.isEmpty && removePin.isEmpty) }
 
     /// Whether the only given pin takes the place of all others, of which a host must have one as a backup.
-    private var replacesPinsByOne: Bool { !keep && pin.count + pinFrom.count == 1 }
+    private var replacesPinsByOne: Bool { !keep && pin.count == 1 }
 
     /// Whether an option asks `-pins` to change something.
-    private var changesHost: Bool { changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil }
+    private var changesHost: Bool {
+        changesPins || enforce != nil || pinsExpireAt != nil || oblivious || noOblivious || trustRoots != nil || keySetKID != nil
+            || noKeySet
+    }
 
     /// The date of -pinsExpireAt; nil for `never`.
     private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
@@ -287,6 +299,7 @@ struct APICommand: AsyncParsableCommand {
         let (enforces, expiry) = (enforce.map { $0 == .on }, expiry)
         let (changesPins, changesExpiry) = (changesPins, pinsExpireAt != nil)
         let route = oblivious ? true : noOblivious ? false : nil
+        let (kid, changesKey) = (keySetKID, keySetKID != nil || noKeySet)
         do {
             try await store.updateHost(name) { settings in
                 if changesPins { settings.pins = try newPins(settings.pins) }
@@ -294,6 +307,7 @@ struct APICommand: AsyncParsableCommand {
                 if changesExpiry { settings.pinsExpireAt = expiry }
                 if let route { settings.oblivious = route }
                 if let roots { settings.trustRoots = roots }
+                if changesKey { settings.kid = kid }
             }
         } catch let error as AuthorityError where error.code == .unknownHost {
             guard let covering = entry(covering: name, in: store) else { throw error }

@@ -23,8 +23,9 @@ struct ObliviousCommand: AsyncParsableCommand {
 
             -show also asks the gateway, through the relay as an app does, whether
             it accepts the key that apps use. If it does not, or does not answer,
-            -show says what to do and exits 1. --offline skips that question. approov api -check asks it for an
-            oblivious host. When no relay is set, -show exits 1; with --json it
+            -show says what to do and exits 1. --offline skips that question.
+            `approov api -check` asks it for an oblivious host. Neither shows whether
+            the gateway forwards to a host: `approov call` does. When no relay is set, -show exits 1; with --json it
             prints {} and exits 0.
 
             The owner of the keys can read the requests: fetch the keys from a
@@ -127,6 +128,7 @@ struct ObliviousCommand: AsyncParsableCommand {
             }
         } else if remove {
             let store = try store.open(.changing)
+            guard store.obliviousSettings != nil else { throw CommandFailure("no relay is set, so there is none to remove") }
             try await store.removeOblivious()
             try report("removed", in: store)
         } else {

@@ -35,11 +35,12 @@ struct CallPlan: Sendable {
 
     /// The lines that describe a request that leaves now.
     func lines(for request: TransportRequest, isFirst: Bool) async throws -> [String] {
-        // A request to the relay is sealed; describe the call inside it.
+        // A request to the relay is sealed: describe the call inside the first one. What later ones contain is unknown here, for example a
+        // redirect or a question about the gateway, so show them as what they are.
         let isRelayed = request.url.host == relayHost
         let target = isRelayed ? nil : URL(string: request.url.text)
         // Leave the query out: it may hold secrets.
-        let place = isRelayed ? Self.shown(url) : String(request.url.text.prefix { $0 != "?" })
+        let place = isRelayed && isFirst ? Self.shown(url) : String(request.url.text.prefix { $0 != "?" })
         var lines = try treatmentLines(of: target)
         lines.append("> \(isFirst ? method : request.method.rawValue) \(place)")
         if isFirst {

@@ -1,6 +1,8 @@
 import ArgumentParser
 
 extension NameSpecification {
-    /// Names an option `-name`, as the original's command line does, and `--name` as well.
-    static func dash(_ name: String) -> NameSpecification { [.customLong(name, withSingleDash: true), .customLong(name)] }
+    /// Names an option `-name`, as the original's command line does, and `--name` as well; several names are of the same option.
+    static func dash(_ names: String...) -> NameSpecification {
+        NameSpecification(names.flatMap { [.customLong($0, withSingleDash: true), .customLong($0)] as [Element] })
+    }
 }

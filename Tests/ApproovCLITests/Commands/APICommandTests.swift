@@ -33,6 +33,42 @@ struct APICommandTests {
         #expect(lines.prefix(3) == ["a.example.com  \(date)  (attested)", "    \(pins[0])  current", "    \(pins[1])  backup"])
     }
 
+    @Test("The first of the given pins is the current one, whether it is given as a pin or a file")
+    func order() async throws {
+        let key = try TestKey()
+        let file = try folder.write(key.publicKeyPEM, to: "key.pem")
+        let base64 = String(pins[1].dropFirst("sha256/".count))
+        let given = ["-pinFrom", file, "-pin", pins[0], "-pin", base64]
+        let added = try await Approov.run(["api", "-add", "a.example.com"] + given + ["--data", data])
+        #expect(added.exitCode == 0, "\(added.errors)")
+        let lines = try await approov("-list").output.components(separatedBy: "\n")
+        #expect(
+            lines.dropFirst().prefix(3) == [
+                "    \(key.pin.description)  current", "    \(pins[0])  backup", "    \(pins[1])  backup",
+            ])
+    }
+
+    @Test("-pins gives a host a keyset and the account secret again, and keeps its other settings")
+    func keyset() async throws {
+        #expect(try await Approov.run("keyset", "-add", "ES256", "-kid", "k1", "--data", data).exitCode == 0)
+        #expect(try await approov("-add", "a.example.com", "-pin", pins[0], "-pin", pins[1], "-includeSubdomains").exitCode == 0)
+        func settings() async throws -> [String: any Sendable] {
+            let hosts = try #require(try await approov("-list", "--json").json() as? [[String: any Sendable]])
+            return try #require(hosts.first)
+        }
+        #expect(try await settings()["kid"] == nil)
+        let unknown = try await approov("-pins", "a.example.com", "-keySetKID", "k2")
+        #expect(unknown.exitCode == 1 && unknown.errors.contains("unknownKeyset"), "\(unknown.errors)")
+        #expect(try await approov("-pins", "a.example.com", "-keySetKID", "k1").exitCode == 0)
+        let signed = try await settings()
+        #expect(signed["kid"] as? String == "k1" && signed["includeSubdomains"] as? Bool == true)
+        #expect(signed["pins"] as? [String] == pins)
+        #expect(try await approov("-pins", "a.example.com", "-noKeySet").exitCode == 0)
+        #expect(try await settings()["kid"] == nil)
+        let wrong = try await approov("-add", "b.example.com", "-pin", pins[0], "-pin", pins[1], "-noKeySet")
+        #expect(wrong.exitCode == 2 && wrong.errors.contains("-noKeySet is only valid with -pins"), "\(wrong.errors)")
+    }
+
     @Test("-import reads all that -list --json prints into another account, and changes no host the second time")
     func importList() async throws {
         let roots = try folder.write(TestPKI.root().pem, to: "roots.pem")
@@ -75,8 +111,8 @@ struct APICommandTests {
         try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
         try await refused("is not one of the present pins", "-managedTrustRoots", "-keep", "-pin", one, "-removePin", two)
         try await refused("-pinFrom \"\(garbage)\": ", "-add", "a.example.com", "-pin", one, "-pinFrom", garbage)
-        try await refused(
-            "-pinFrom \"\(folder.path("missing.key"))\" cannot be opened", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
+        try await refused("nor is there a file with this name", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
+        try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", "sha256/AAAA")
         // What only an account with other entries can use.
         try await refused("a.example.com needs managed trust roots or two pins", "-add", "a.example.com", "-pin", one)
         try await refused("pinsRequired", "-add", "a.example.com")

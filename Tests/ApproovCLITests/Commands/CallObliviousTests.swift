@@ -13,7 +13,8 @@ struct CallObliviousTests {
         let folder = try TemporaryFolder()
         let root = try TestPKI.root()
         let api = try await TestHTTPServer.start(certificate: TestPKI.leaf(hosts: ["api.localhost"], issuer: root)) { request in
-            TestResponse(text: "\(request.method) \(request.target)")
+            request.path == "/old"
+                ? TestResponse(.found, headerFields: [.location: "/new"]) : TestResponse(text: "\(request.method) \(request.target)")
         }
         let roots = try folder.write(root.pem, to: "roots.pem")
         let keys = folder.url.appending(path: "keys").path(percentEncoded: false)
@@ -27,11 +28,16 @@ struct CallObliviousTests {
                 #expect(good.exitCode == 0 && good.output == "GET /a?b")
                 let post = try await Approov.run(["call", "https://api.localhost:\(api.port)/c", "-d", "x"] + way)
                 #expect(post.exitCode == 0 && post.output == "POST /c")
+                let moved = try await Approov.run(["call", "https://api.localhost:\(api.port)/old", "-v"] + way)
+                #expect(moved.exitCode == 0 && moved.output == "GET /new", "\(moved.errors)")
+                let requests = moved.errors.split(separator: "\n").filter { $0.hasPrefix("> GET") || $0.hasPrefix("> POST") }
+                #expect(requests.first == "> GET https://api.localhost:\(api.port)/old", "\(moved.errors)")
+                #expect(requests.count > 1 && requests.dropFirst().allSatisfy { $0 == "> POST \(relay.url)/" }, "\(moved.errors)")
                 let forbidden = try await Approov.run(["call", "https://api.localhost:1/"] + way)
                 #expect(forbidden.exitCode == 22 && forbidden.errors.contains("403"))
             }
         }
-        #expect(api.counters.requests == 2)
+        #expect(api.counters.requests == 4)
         await api.stop()
     }
 

@@ -62,6 +62,8 @@ struct ObliviousCommandTests {
         #expect(refused.errors.contains("approov api -pins a.example.com -noOblivious"))
         #expect(try await approov("api", "-pins", "a.example.com", "-noOblivious").exitCode == 0)
         #expect(try await approov("oblivious", "-remove").exitCode == 0)
+        let again = try await approov("oblivious", "-remove")
+        #expect(again.exitCode == 1 && again.errors.contains("no relay is set"), "\(again.errors)")
     }
 
     @Test("Keys can be fetched from a gateway on this machine")
