@@ -20,6 +20,9 @@ struct RelayRoutes: Sendable {
     private let warnings = WarningThrottle<Warning>()
     private let started = ContinuousClock.now
 
+    /// The gateway's host and port, for the log.
+    private var gateway: String { "\(link.url.host):\(link.url.port)" }
+
     /// The failures that the operator is warned of.
     private enum Warning: Hashable {
         case slow
@@ -67,7 +70,7 @@ struct RelayRoutes: Sendable {
                 if status == .notFound || status == .methodNotAllowed {
                     warn(
                         .notFound, "the gateway's server has no gateway at this URL; check the path of --gateway",
-                        ["gateway": "\(link.url.host):\(link.url.port)", "status": "\(status.code)"])
+                        ["gateway": "\(gateway)", "status": "\(status.code)"])
                 }
                 return problem.isEmpty ? .problem(status) : .problem(status, problem)
             }
@@ -138,7 +141,7 @@ struct RelayRoutes: Sendable {
             let remedy = error?.refusal == nil ? "" : "; if its certificate is from your own CA: --cacert root.pem"
             warn(
                 .unusable(error?.code), "the gateway gave no usable response\(remedy)",
-                ["gateway": "\(link.url.host):\(link.url.port)", "error": "\(error?.description ?? "unexpectedStatus")"])
+                ["gateway": "\(gateway)", "error": "\(error?.description ?? "unexpectedStatus")"])
             return .problem(.badGateway)
         }
     }

@@ -25,8 +25,8 @@ struct ObliviousCommand: AsyncParsableCommand {
             it accepts the key that apps use. If it does not, or does not answer,
             -show says what to do and exits 1. --offline skips that question.
             `approov api -check` asks it for an oblivious host. Neither shows whether
-            the gateway forwards to a host: `approov call` does. When no relay is set, -show exits 1; with --json it
-            prints {} and exits 0.
+            the gateway forwards to a host: `approov call` does. When no relay is
+            set, -show exits 1; with --json it prints {} and exits 0.
 
             The owner of the keys can read the requests: fetch the keys from a
             gateway that you trust.

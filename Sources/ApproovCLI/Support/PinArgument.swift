@@ -5,7 +5,6 @@ import CertificatePinning
 ///
 /// Both names belong to one option, because the parser keeps the order only within an option, and the first pin is the current one.
 struct PinArgument {
-    private static let prefix = "sha256/"
     private let text: String
 
     /// - Parameter text: A pin, with or without `sha256/`, or the path of a file.
@@ -16,7 +15,7 @@ struct PinArgument {
     /// - Throws: `PinningError` when text that begins with `sha256/` is no pin; `CommandFailure` when other text is neither a pin nor a
     ///   file, and, with the file's name, when it cannot be read or has no key.
     func pins() throws -> [Pin] {
-        if text.hasPrefix(Self.prefix) { return [try Pin(text)] }
+        if text.hasPrefix(PinText.prefix) { return [try Pin(text)] }
         guard FileStatus(text) == nil else { return try Files.pins(inFile: text, of: "-pinFrom") }
         do {
             return [try Pin(text)]
