@@ -61,7 +61,7 @@ package final class ChildProcess: Sendable {
         let output = try output ?? FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "out")))
         let errors = try FileHandle(forWritingTo: URL(filePath: scratch.write("", to: "err")))
         var words = [executable.path(percentEncoded: false)] + arguments
-        // Swift does not see posix_spawn_file_actions_addchdir_np, nor addclosefrom_np below: both need _GNU_SOURCE.
+        // Swift does not see posix_spawn_file_actions_addchdir_np, which needs _GNU_SOURCE.
         if let folder { words = ["/usr/bin/env", "-C", folder.path(percentEncoded: false)] + words }
         let id = try Self.spawn(words, environment, output: output.fileDescriptor, errors: errors.fileDescriptor)
         let end = Shared<End?>(nil)
@@ -83,10 +83,7 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
-        // Libraries open descriptors that a child would inherit: it would hold connections that a test closes.
-        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            if let descriptor = Int32(name), descriptor > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        }
+        try closeOthers(&actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -103,6 +100,19 @@ package final class ChildProcess: Sendable {
             throw TestServerError("\(words[0]) cannot be started: \(String(cString: strerror(failure)))")
         }
         return id
+    }
+
+    /// Makes the child close every descriptor except the standard three.
+    ///
+    /// A connection that a test closes would stay open in a child that inherited it. The child must close them itself: this process may
+    /// accept another connection after it has listed its descriptors.
+    private static func closeOthers(_ actions: inout posix_spawn_file_actions_t) throws {
+        // Glibc's module leaves posix_spawn_file_actions_addclosefrom_np(3) out: it needs _GNU_SOURCE.
+        guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
+            throw TestServerError("a child cannot close what it inherits; use glibc 2.34 or later")
+        }
+        typealias AddCloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+        _ = unsafeBitCast(symbol, to: AddCloseFrom.self)(&actions, STDERR_FILENO + 1)
     }
 
     /// Waits until a child ends, and notes the end before its identifier can be another process's.

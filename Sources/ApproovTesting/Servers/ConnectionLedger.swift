@@ -40,7 +40,7 @@ final class ConnectionLedger: Sendable {
         while true {
             let channels = state.withLock { Array($0.channels.values) }
             guard !channels.isEmpty else { return }
-            // All at once: a TLS connection waits 5 s for a peer that does not close its side.
+            // All at once: a TLS connection waits a second for a peer that does not close its side.
             for channel in channels { channel.close(promise: nil) }
             for channel in channels { try? await channel.closeFuture.get() }
             // The ledger learns of the close at the same moment; let it update its list first.

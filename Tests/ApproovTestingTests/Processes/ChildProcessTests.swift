@@ -45,4 +45,22 @@ struct ChildProcessTests {
     func missing() async {
         await #expect(throws: (any Error).self) { try await ChildProcess.run(ChildProcess.beside("no-such-program")) }
     }
+
+    @Test("A child inherits no descriptor, not even one that is opened while the child starts")
+    func descriptors() async throws {
+        let isDone = Shared(false)
+        let opener = Thread {
+            while !isDone.value {
+                let copies = (0..<32).map { _ in dup(STDERR_FILENO) }
+                for copy in copies { close(copy) }
+            }
+        }
+        opener.start()
+        defer { isDone.value = true }
+        for _ in 0..<100 {
+            let run = try await ChildProcess.run(URL(filePath: "/bin/ls"), ["/proc/self/fd"])
+            // The fourth is the folder that the command lists.
+            #expect(run.output == "0\n1\n2\n3\n")
+        }
+    }
 }
