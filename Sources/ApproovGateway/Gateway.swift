@@ -66,7 +66,7 @@ public struct Gateway: Service, CustomStringConvertible {
         self.configuration = configuration
         address = try Self.address(configuration)
         proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
-        let targets = try TargetRules(configuration)
+        let targets = try AllowedTargets(configuration)
         self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests

@@ -14,7 +14,7 @@ struct OriginForwarder: Sendable {
     /// A request's content for the transport; the alias avoids the ambiguity with Hummingbird's `RequestBody`.
     typealias Content = RequestBody
 
-    let targets: TargetRules
+    let targets: AllowedTargets
     let window: ReplayWindow
     let transport: any HTTPTransport
     let limits: GatewayConfiguration.Limits

@@ -96,8 +96,8 @@ public struct AttestationError: CodedError {
     }
 }
 
-/// Runs `body` and adds `parent` in front of the member path of any error.
-func within<Result>(
+/// Runs `body`, which reads the member `parent`, and puts `parent` in front of the member path of any error.
+func inMember<Result>(
     _ parent: @autoclosure () -> String, _ body: () throws(AttestationError) -> Result
 ) throws(AttestationError) -> Result {
     do {

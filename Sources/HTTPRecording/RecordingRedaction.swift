@@ -8,10 +8,10 @@
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone.
-/// - **Bodies**: in JSON, lines of JSON, forms and XML (and so in SOAP), the values whose name is secret. In other text but HTML and Markdown,
-///   the rest of a line after a secret name and `=` or `:`. In every body, JSON Web Tokens, and the values that were redacted in the same
-///   exchange and have eight bytes or more. A body that looks like JSON or XML, or has such a type, and cannot be read is not recorded: the
-///   request fails. So does one that is compressed.
+/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
+///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
+///   that were redacted elsewhere in the exchange. A body that looks like JSON or XML, or has such a type, but cannot be read is not
+///   recorded, and the request fails. So does a request whose body is compressed.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. What is below a secret element is secret, and so is
 ///   what the attribute or the element `name` or `key` announces, as in `<param name="password">`. Comments and processing instructions
 ///   lose their text. A value that contains a query, a setting or another document is replaced if a secret's name is in it. Only

@@ -17,9 +17,9 @@ import HTTPTypes
 ///
 /// Secrets are redacted by ``RecordingRedaction``, so that you can commit a recording after you have read it.
 ///
-/// The body of a response with a status of 200 to 299 reaches the caller as it arrives, and the exchange is recorded when the body has been
-/// read to the end; if the caller drops the body before that, or the transfer fails, nothing is recorded. Any other response is read and
-/// recorded before the caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that.
+/// The body of a response with a status of 200 to 299 reaches the caller as it arrives. The exchange is recorded once the body has been read
+/// to its end. If the caller stops early, or the transfer fails, nothing is recorded. Any other response is read and recorded before the
+/// caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that.
 /// Unless the redaction keeps bodies, only JSON and forms have a hash: readers could find a short text, such as a code, by trying.
 /// They still can if such a value has a name that is not secret; see ``RecordingRedaction/secretNames``.
 ///

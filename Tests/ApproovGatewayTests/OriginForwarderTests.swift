@@ -23,7 +23,7 @@ import Testing
     ) throws -> OriginForwarder {
         let configuration = GatewayConfiguration(port: 0, allowedOrigins: ["https://api.example.com"], replay: replay)
         return OriginForwarder(
-            targets: try TargetRules(configuration), window: ReplayWindow(replay, startedAt: clock.date, uptime: clock.uptime),
+            targets: try AllowedTargets(configuration), window: ReplayWindow(replay, startedAt: clock.date, uptime: clock.uptime),
             transport: transport, limits: configuration.limits, time: clock, metrics: GatewayMetrics(metrics), logger: logs.logger)
     }
 

@@ -12,8 +12,8 @@ import HTTPClient
 /// configuration.interceptors = [AwaitNetwork(monitor: NetworkMonitor(), timeout: .seconds(10))]
 /// ```
 ///
-/// A request waits while the monitor's status is ``NetworkStatus/unreachable``, and at most for the timeout; then it is sent in any case,
-/// and fails if there is still no network. Requests to this machine, and to IP addresses that have a route, do not wait. Names are not
+/// A request waits while the monitor's status is ``NetworkStatus/unreachable``, but no longer than the timeout. It is then sent anyway, and
+/// fails if there is still no network. Requests to this machine, and to IP addresses that have a route, do not wait. Names are not
 /// looked up, so a request to a name waits where there is no default route. When the network returns, each waiting request is sent at a
 /// random moment within ``spread``, so that not all leave at once.
 public struct AwaitNetwork: RequestInterceptor {

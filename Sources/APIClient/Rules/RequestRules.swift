@@ -12,8 +12,8 @@ import HTTPClient
 /// try rules.configure("reports/**", description: "slow reports") { $0.timeout = .seconds(300) }
 /// ```
 ///
-/// All rules that match apply, in their order, so that later rules win. They run for each request: a header whose value changes needs no
-/// notice. A redirect is another request: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
+/// All rules that match apply, in their order, so that later rules win. They run again for each request, so a changed value takes
+/// effect with the next one. A redirect is another request: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
 /// origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
 /// If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///

@@ -41,7 +41,7 @@ final class ConfigurationKeeper: Sendable {
     let initial: InitialConfiguration
     let events: EventStreams<ConfigurationEvent>
     /// Receives the trust refusals of connections to the authority.
-    let authorityWatch = AuthorityWatch()
+    let authorityViolations = AuthorityViolationForwarder()
     private let authorityAnchors: TrustAnchors
     private let store: any ConfigurationStore
     private let time: any TimeSource
@@ -72,7 +72,7 @@ final class ConfigurationKeeper: Sendable {
         let beginning = StoredConfiguration.beginning(with: store, initial: initial)
         let begin = try beginning.configuration ?? ConfigurationState(initial: initial)
         let snapshot = try ConfigurationSnapshot(
-            begin, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch)
+            begin, initial: initial, authorityAnchors: authorityAnchors, forwarder: authorityViolations)
         state = Mutex(State(configuration: begin, snapshot: snapshot, leftInPlace: beginning.flaw?.leftInPlace))
         if let flaw = beginning.flaw { reporter.flaw(flaw) }
         for finding in store.tidy() { reporter.exposed(finding) }
@@ -210,7 +210,7 @@ extension ConfigurationKeeper {
 
     private func putInForce(_ configuration: ConfigurationState, isStored: Bool) throws {
         let snapshot = try ConfigurationSnapshot(
-            configuration, initial: initial, authorityAnchors: authorityAnchors, watch: authorityWatch,
+            configuration, initial: initial, authorityAnchors: authorityAnchors, forwarder: authorityViolations,
             previous: current)
         state.withLock { state in
             (state.configuration, state.snapshot) = (configuration, snapshot)

@@ -24,13 +24,13 @@ final class ConfigurationSnapshot: Sendable {
     ///   - state: The state whose accepted configuration is compiled.
     ///   - initial: The initial configuration.
     ///   - authorityAnchors: The roots that the authority's certificate may chain to.
-    ///   - watch: Receives the trust refusals of connections to the authority.
+    ///   - forwarder: Receives the trust refusals of connections to the authority.
     ///   - previous: The snapshot in force before. If the authority's pins are unchanged, its authority policy is kept, and with it the
     ///     open connections.
     /// - Throws: `PinningError` or ``ApproovError`` naming the part that does not parse.
     init(
         _ state: ConfigurationState, initial: InitialConfiguration, authorityAnchors: TrustAnchors,
-        watch: AuthorityWatch = AuthorityWatch(), previous: ConfigurationSnapshot? = nil
+        forwarder: AuthorityViolationForwarder = AuthorityViolationForwarder(), previous: ConfigurationSnapshot? = nil
     ) throws {
         let configuration = state.accepted
         self.configuration = configuration
@@ -45,7 +45,7 @@ final class ConfigurationSnapshot: Sendable {
             let pins = try Self.authorityPins(configuration, initial: initial)
             let noted = PinViolation.ObservedHost(authority: host, pins: pins.sorted { $0.description < $1.description })
             let rule = TrustRule(
-                evaluators: [try PublicKeysTrustEvaluator(pins: pins)], anchors: authorityAnchors, observer: watch.observer(for: noted))
+                evaluators: [try PublicKeysTrustEvaluator(pins: pins)], anchors: authorityAnchors, observer: forwarder.observer(for: noted))
             let pattern = HostPattern(host)
             authorityPolicy = TrustPolicy(
                 rules: try HostMap([(pattern, rule)]), defaultAnchors: authorityAnchors, refusesUnmatchedHosts: true)

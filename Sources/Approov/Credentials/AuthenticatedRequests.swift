@@ -24,14 +24,14 @@ import Synchronization
 /// - the response has status 407, because a proxy refused the request;
 /// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenges `Approov` and
 ///   `Approov-Signature`);
-/// - it is not idempotent, and the status is another one than 401: the server may have executed it;
+/// - it is not idempotent, and the status is not 401: the server may have executed it;
 /// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
 /// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).
 ///
 /// The caller then gets the response.
 ///
-/// **Users:** if the source tells of changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and a change
-/// wipes it.
+/// **Users:** if the source reports changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and each change
+/// wipes the session.
 public final class AuthenticatedRequests: CredentialInterceptor {
     private let source: any CredentialSource
     /// ``source``, if it often knows the credential without waiting.

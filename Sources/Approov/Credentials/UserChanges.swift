@@ -2,7 +2,7 @@ import Synchronization
 
 /// Tells sessions when the user of a ``CredentialSource`` changes, so that they wipe what they have of the previous one.
 ///
-/// A source has one, returns it as ``CredentialSource/userChanges``, and changes its user inside of ``change(_:)``:
+/// A source keeps one instance, returns it as ``CredentialSource/userChanges``, and makes every change of the user in ``change(_:)``:
 ///
 /// ```swift
 /// func logIn(_ token: String, as user: String) async throws {
@@ -27,7 +27,7 @@ public final class UserChanges: Sendable {
     /// Changes the user, and wipes the sessions before that.
     ///
     /// Does what ``ApproovSession/wipe(_:)`` does, for the hosts that get the credential. Requests that were begun before, and those that are
-    /// begun before `body` returns, fail with `CancellationError`: none of them is sent with the next user's credential. That is also so if
+    /// begun before `body` returns, fail with `CancellationError`: none of them is sent with the next user's credential. They fail even if
     /// `body` throws. Do not call it for the renewed credential of the same user.
     ///
     /// - Parameter body: Changes the user.

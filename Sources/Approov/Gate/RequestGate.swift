@@ -9,7 +9,7 @@ import Synchronization
 /// var configuration = ApproovSessionConfiguration()
 /// configuration.gate = gate
 /// …
-/// try await gate.barrier { try await renewKeys() }   // waits for what is under way, and holds what comes
+/// try await gate.barrier { try await renewKeys() }   // waits for open requests and holds new ones
 /// ```
 ///
 /// Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came.

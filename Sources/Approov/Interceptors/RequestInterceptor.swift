@@ -18,8 +18,8 @@ public import FoundationNetworking
 /// ```
 ///
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
-/// URL before adding a header that not every host may see. A server chose the URL of a redirect: after one to another origin, the session
-/// undoes what the interceptor did to the headers that it declares as secret (``secretHeaders``), also if a later redirect leads back.
+/// URL before adding a header that not every host may see. After a redirect to another origin, the session undoes what the interceptor did
+/// to its ``secretHeaders``, because a server chose that URL; also if a later redirect leads back.
 public protocol RequestInterceptor: Sendable {
     /// How the session's gate treats the next request that this interceptor adapts; `none` by default.
     ///
@@ -30,12 +30,12 @@ public protocol RequestInterceptor: Sendable {
     ///
     /// Logs and observers never show these headers, and after a redirect to another origin the session undoes what the interceptor did to
     /// them, whatever host it leads to. Do not declare a header that the interceptor sets for that host on purpose. An interceptor that calls
-    /// another one returns that one's names, too. Read when the session is made; letter case does not count.
+    /// another one must also return that one's names. Read when the session is made; letter case does not count.
     var secretHeaders: Set<String> { get }
 
     /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
     ///
-    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one returns that one's.
+    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one must return that one's.
     /// Read once, when the session is made.
     var userScope: UserScope? { get }
 

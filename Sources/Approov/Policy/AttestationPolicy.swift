@@ -18,14 +18,14 @@ public import FoundationNetworking
 /// A policy cannot switch pins off, and no request leaves without a token because the authority's server was not trusted
 /// (``TokenFetchStatus/mitmDetected``). To combine policies, let one hold the other and call it.
 ///
-/// The caller of a request gets an ``ApproovError`` or a `CancellationError` that a policy throws unchanged, and any other error as the
+/// An ``ApproovError`` or a `CancellationError` that a policy throws reaches the caller of the request unchanged. Any other error becomes the
 /// cause of an ``ApproovError`` with code `interceptorError`.
 public protocol AttestationPolicy: Sendable {
     /// Decides whether a request to a host that gets tokens gets one; by default it does.
     ///
     /// The host stays pinned in any case. The session does not ask for requests that its configuration excludes.
     ///
-    /// - Parameter request: The request as it is sent, without its token.
+    /// - Parameter request: The final request, before its token is added.
     /// - Returns: Whether the request gets a token.
     /// - Throws: Any error that prevents the request.
     func shouldAttest(_ request: URLRequest) async throws -> Bool
@@ -34,7 +34,7 @@ public protocol AttestationPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - result: The token, or the reason why it is missing.
-    ///   - request: The request as it is sent, without its token.
+    ///   - request: The final request, before its token is added.
     /// - Returns: The decision; by default that of ``StandardPolicy``.
     /// - Throws: Any error that prevents the request.
     func decide(_ result: TokenFetchResult, for request: URLRequest) async throws -> TokenDecision
@@ -94,7 +94,7 @@ extension AttestationPolicy {
     ///
     /// - Parameters:
     ///   - result: The token, or the reason why it is missing.
-    ///   - request: The request as it is sent, without its token.
+    ///   - request: The final request, before its token is added.
     /// - Returns: The decision.
     /// - Throws: Nothing.
     public func decide(_ result: TokenFetchResult, for request: URLRequest) async throws -> TokenDecision {

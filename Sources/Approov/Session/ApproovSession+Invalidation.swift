@@ -9,11 +9,10 @@ extension ApproovSession {
 
     /// Ends the requests under way, and refuses further ones, with code `sessionInvalidated`.
     ///
-    /// What is on the wire ends at once: connections of HTTP/1.1 are closed, and streams of HTTP/2 are reset. A request that waits for a
-    /// token, at a gate, to be sent again or for its task to be resumed ends at once, and nothing more of it is sent; one that waits in the
-    /// app's own code, such as an interceptor, ends when that code returns. A `transport` other than `CurlTransport` goes on with what it
-    /// has begun, and so does the wrapped `URLSession` with requests that it performs itself. The wrapped session and the service stay as
-    /// they are.
+    /// Transfers end at once: connections of HTTP/1.1 are closed, and streams of HTTP/2 are reset. So do requests that wait: for a token, at
+    /// a gate, before a retry, or while their task is suspended; nothing more of them is sent. A request that waits in the app's own code,
+    /// such as an interceptor, ends when that code returns. A `transport` other than `CurlTransport` finishes what it has begun, and the
+    /// wrapped `URLSession` finishes the requests that it performs itself. The wrapped session and the service stay usable.
     public func invalidateAndCancel() {
         cancelPrefetching()
         performer.stations.life.cancel(on: performer.stations.transport.transport)

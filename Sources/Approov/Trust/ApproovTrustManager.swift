@@ -113,7 +113,7 @@ public final class ApproovTrustManager: Sendable {
     public func violations() -> AsyncStream<PinViolation> { recorder.streams.stream() }
 
     /// Also records the trust refusals of connections to the authority.
-    func listen(to watch: AuthorityWatch) { watch.add(recorder) }
+    func listen(to forwarder: AuthorityViolationForwarder) { forwarder.add(recorder) }
 
     /// Compiles the account's hosts and the caller's evaluators into one policy.
     ///

@@ -20,7 +20,7 @@ final class PolicySource: Sendable {
         let snapshot = keeper?.current
         let trust = try manager.policy(protecting: snapshot?.protectedHosts ?? [])
         compiled = Mutex(RequestPolicy(trust: trust, snapshot: snapshot, keeper: keeper))
-        if let keeper { manager.listen(to: keeper.authorityWatch) }
+        if let keeper { manager.listen(to: keeper.authorityViolations) }
     }
 
     /// Looks up a host under the configuration in force.

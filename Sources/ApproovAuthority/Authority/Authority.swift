@@ -37,7 +37,7 @@ public struct Authority: Service, CustomStringConvertible {
         store: AuthorityStore, configuration: AuthorityConfiguration, time: any TimeSource = SystemTimeSource(),
         logger: Logger = Logger(label: "approov.authority"), onReady: @escaping @Sendable (URL) async -> Void = { _ in }
     ) throws {
-        try AuthorityRules.check(configuration, store: store)
+        try AuthoritySettings.check(configuration, store: store)
         self.store = store
         self.configuration = configuration
         self.time = time
@@ -51,7 +51,7 @@ public struct Authority: Service, CustomStringConvertible {
     ///   upgraded the store.
     public func run() async throws {
         let listener = try await AuthorityListener(configuration, store: store)
-        try AuthorityRules.check(pins: listener.pins, configuration)
+        try AuthoritySettings.check(pins: listener.pins, configuration)
         let audience = PublicAudience()
         let verifier = AttestationVerifier(
             store: store, time: time, tokenLifetime: Int64(configuration.tokenLifetime), audience: audience, metrics: AuthorityMetrics())
@@ -62,7 +62,7 @@ public struct Authority: Service, CustomStringConvertible {
         let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, time: time, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
-            limits: configuration.limits.ofListener, proxies: try AuthorityRules.proxies(configuration.trustedProxies))
+            limits: configuration.limits.ofListener, proxies: try AuthoritySettings.proxies(configuration.trustedProxies))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await upkeep.run() }
             group.addTask {
@@ -81,7 +81,7 @@ public struct Authority: Service, CustomStringConvertible {
     }
 
     private func announce(port: Int, listener: AuthorityListener, audience: PublicAudience) async {
-        guard let url = AuthorityRules.publicURL(configuration, port: port) else { return }
+        guard let url = AuthoritySettings.publicURL(configuration, port: port) else { return }
         audience.set(AudienceName(url.absoluteString))
         do {
             if !listener.pins.isEmpty {

@@ -30,7 +30,7 @@ package struct PrivateFile: Sendable {
     ///
     /// - Parameters:
     ///   - limit: The most bytes it may have.
-    ///   - isSigned: Whether the caller verifies the content by itself and none of it is secret: then it is read whatever its mode.
+    ///   - isSigned: True if the caller verifies the content's signature and none of it is secret; the file's mode is then not checked.
     /// - Returns: The content, or nil when there is no such file.
     /// - Throws: `FileError.fileUnsafe` when it is not a regular file, belongs to another user, or group or others have any right to it;
     ///   `.tooLarge`; `.fileUnreadable`.

@@ -15,10 +15,12 @@ package enum PinText {
 
     /// The 32 bytes of the hash; nil if the text is not a pin in canonical base64.
     package static func digest(_ text: String) -> [UInt8]? {
-        let encoded = text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
-        guard let bytes = Base64.decode(encoded), bytes.count == 32 else { return nil }
+        guard let bytes = Base64.decode(base64(text)), bytes.count == 32 else { return nil }
         return bytes
     }
+
+    /// A pin without its prefix.
+    package static func base64(_ text: String) -> String { text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text }
 
     /// The pin of a hash, with its prefix.
     package static func text(_ digest: some Collection<UInt8>) -> String { prefix + Base64.encode(digest) }

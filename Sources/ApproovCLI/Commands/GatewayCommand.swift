@@ -37,8 +37,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             If there is no key file, the gateway makes one (mode 0600). --rotate
             adds a new key for each mechanism in use, or only for --kem. A running
             gateway uses it within a second; it accepts the old key for --overlap
-            more days and then removes it; --overlap 0 needs --yes. Within that time give apps the new key:
-            approov oblivious -set. Rotate about once a month: when a key is gone,
+            more days and then removes it. Within that time give apps the new key:
+            approov oblivious -set. --overlap 0 needs --yes. Rotate about once a month: when a key is gone,
             recorded requests that were sealed to it can no longer be opened.
             Clients prefer X-Wing to X25519, and X25519 to P-256. --kem with --only
             also ends the keys of the other mechanisms, which older clients may

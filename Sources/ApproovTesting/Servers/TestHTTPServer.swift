@@ -136,7 +136,7 @@ extension TestCertificate {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(privateKeyPEM.utf8), format: .pem)))
-        // libcurl answers close_notify only when it next uses the connection: so NIOSSL would wait its 5 s in vain.
+        // libcurl answers close_notify only when it next uses the connection, so NIOSSL would wait 5 s for nothing.
         configuration.shutdownTimeout = .seconds(1)
         if let clientRoot {
             configuration.certificateVerification = .noHostnameVerification

@@ -30,7 +30,7 @@ package struct ConfigurationState: Sendable {
     /// - Throws: ``AttestationError`` when the configuration inside is not signed by one of the initial keys, is of another account or
     ///   epoch, or breaks a rule.
     package init(initial: InitialConfiguration) throws(AttestationError) {
-        let verified = try within("configuration") { () throws(AttestationError) in
+        let verified = try inMember("configuration") { () throws(AttestationError) in
             try Self.verify(initial.configuration, by: initial.configKeys, account: initial.account, epoch: initial.epoch)
         }
         accepted = verified
@@ -142,7 +142,7 @@ package struct ConfigurationState: Sendable {
         let time = max(now.timeIntervalSince1970, Double(highestIssuedAt))
         var next = self
         for (index, candidate) in candidates.enumerated() {
-            next = try within("configurations[\(index)]") { () throws(AttestationError) in try next.following(candidate) }
+            next = try inMember("configurations[\(index)]") { () throws(AttestationError) in try next.following(candidate) }
         }
         guard next.acceptedSigned != acceptedSigned else { return self }
         guard allowExpired || Double(next.accepted.expiresAt) > time else {
@@ -282,7 +282,7 @@ package struct ConfigurationState: Sendable {
         }
         var chain: [SignedConfiguration] = []
         for (index, element) in elements.enumerated() {
-            chain.append(try within("[\(index)]") { () throws(AttestationError) in try SignedConfiguration(json: element) })
+            chain.append(try inMember("[\(index)]") { () throws(AttestationError) in try SignedConfiguration(json: element) })
         }
         return chain
     }

@@ -91,13 +91,14 @@ public struct DynamicConfiguration: Sendable, Hashable {
         expiresAt = try json.integer("expiresAt", in: positiveSafeIntegers)
         hosts = [:]
         let entries = try json.member("hosts")
-        for (name, settings) in try within("hosts", { () throws(AttestationError) in try entries.object() }) {
-            hosts[name] = try within("hosts.\(LoggableText.name(name))") { () throws(AttestationError) in try HostSettings(json: settings) }
+        for (name, settings) in try inMember("hosts", { () throws(AttestationError) in try entries.object() }) {
+            hosts[name] = try inMember("hosts.\(LoggableText.name(name))") { () throws(AttestationError) in try HostSettings(json: settings)
+            }
         }
         managedTrustRoots =
             try json.optionalElements("managedTrustRoots") { (element) throws(AttestationError) in try PinRules.validated(element) } ?? []
         oblivious = try json.optionalMember("oblivious").map { (member) throws(AttestationError) in
-            try within("oblivious") { () throws(AttestationError) in try ObliviousSettings(json: member) }
+            try inMember("oblivious") { () throws(AttestationError) in try ObliviousSettings(json: member) }
         }
         authorityPins = try json.optionalElements("authorityPins") { (element) throws(AttestationError) in try PinRules.validated(element) }
         configKeys = try json.optionalElements("configKeys") { (element) throws(AttestationError) in try PublicJWK(json: element) }
@@ -119,9 +120,7 @@ public struct DynamicConfiguration: Sendable, Hashable {
     /// Each member is a host name or pattern, with the base64 of the SHA-256 of every key that it may have, sorted. The list of a host without
     /// its own pins is empty, and the list of `*`, the managed trust roots, counts for it. Hosts whose pins are not enforced are absent.
     public var pinsJSON: String {
-        func list(_ pins: [String]) -> JSONValue {
-            .strings(pins.map { $0.hasPrefix("sha256/") ? String($0.dropFirst("sha256/".count)) : $0 }.sorted())
-        }
+        func list(_ pins: [String]) -> JSONValue { .strings(pins.map(PinText.base64).sorted()) }
         var members = hosts.filter(\.value.enforce).mapValues { list($0.pins) }
         if !managedTrustRoots.isEmpty { members["*"] = list(managedTrustRoots) }
         return String(decoding: JSONValue.object(members).serialized(), as: UTF8.self)

@@ -95,7 +95,7 @@ public struct InitialConfiguration: Sendable {
         configKeys = try json.elements("configKeys") { (element) throws(AttestationError) in try PublicJWK(json: element) }
         try ConfigKeys.check(configKeys)
         let inner = try json.member("configuration")
-        configuration = try within("configuration") { () throws(AttestationError) in try SignedConfiguration(json: inner) }
+        configuration = try inMember("configuration") { () throws(AttestationError) in try SignedConfiguration(json: inner) }
         _ = try ConfigurationState(initial: self)
     }
 

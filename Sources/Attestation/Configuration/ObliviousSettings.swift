@@ -31,7 +31,7 @@ public struct ObliviousSettings: Sendable, Hashable {
         relay = try json.string("relay")
         keyConfig = try json.string("keyConfig")
         chunked = try json.optionalMember("chunked").map { (member) throws(AttestationError) in
-            try within("chunked") { () throws(AttestationError) in try member.bool() }
+            try inMember("chunked") { () throws(AttestationError) in try member.bool() }
         }
         guard let url = URL(string: relay), url.scheme?.lowercased() == "https", url.host()?.isEmpty == false else {
             throw AttestationError(.malformedMember, "must be an https URL", member: "relay")

@@ -127,7 +127,7 @@ extension SignedConfiguration.Signature {
                 .malformedSignature, "must be at most \(Self.maximumHeaderCharacters) characters of unpadded base64url", member: "protected"
             )
         }
-        kid = try within("protected") { () throws(AttestationError) in try Self.kid(ofHeader: headerBytes) }
+        kid = try inMember("protected") { () throws(AttestationError) in try Self.kid(ofHeader: headerBytes) }
         guard let signature = Base64URL.decode(try json.string("signature")), signature.count == ES256.signatureLength else {
             throw AttestationError(.malformedSignature, "must be \(ES256.signatureLength) bytes of unpadded base64url", member: "signature")
         }

@@ -68,31 +68,31 @@ extension JSONValue {
     /// Returns the text of the string member with this name.
     package func string(_ name: String) throws(AttestationError) -> String {
         let value = try member(name)
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
     /// Returns the text of the string member with this name; nil if it is missing or `null`.
     package func optionalString(_ name: String) throws(AttestationError) -> String? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in try value.string() }
     }
 
     /// Returns the integer member with this name, which must be within `range`.
     package func integer(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64 {
         let value = try member(name)
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
     /// Returns the integer member with this name, which must be within `range`; nil if it is missing or `null`.
     package func optionalInteger(_ name: String, in range: ClosedRange<Int64> = .min ... .max) throws(AttestationError) -> Int64? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in try value.integer(in: range) }
     }
 
     /// Returns the boolean member with this name; `standard` if it is missing or `null`.
     package func bool(_ name: String, default standard: Bool) throws(AttestationError) -> Bool {
         guard let value = try optionalMember(name) else { return standard }
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in try value.bool() }
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in try value.bool() }
     }
 
     /// Applies `read` to each element of the array with this name; returns nil if it is missing or `null`.
@@ -100,10 +100,10 @@ extension JSONValue {
         _ name: String, _ read: (JSONValue) throws(AttestationError) -> Element
     ) throws(AttestationError) -> [Element]? {
         guard let value = try optionalMember(name) else { return nil }
-        return try within(LoggableText.name(name)) { () throws(AttestationError) in
+        return try inMember(LoggableText.name(name)) { () throws(AttestationError) in
             var elements: [Element] = []
             for (index, element) in try value.array().enumerated() {
-                elements.append(try within("[\(index)]") { () throws(AttestationError) in try read(element) })
+                elements.append(try inMember("[\(index)]") { () throws(AttestationError) in try read(element) })
             }
             return elements
         }

@@ -104,17 +104,17 @@ public struct Evidence: Sendable, Hashable {
         iat = try json.integer("iat", in: positiveSafeIntegers)
         account = try json.string("account")
         let device = try json.string("deviceID")
-        deviceID = try within("deviceID") { () throws(AttestationError) in try DeviceID(base64: device) }
+        deviceID = try inMember("deviceID") { () throws(AttestationError) in try DeviceID(base64: device) }
         host = try json.string("host")
         payHash = try json.optionalString("payHash")
         if let payHash, Base64.decode(payHash)?.count != 32 {
             throw AttestationError(.malformedMember, "must be the padded base64 of 32 bytes", member: "payHash")
         }
         let sdk = try json.member("sdk")
-        sdkVersion = try within("sdk") { () throws(AttestationError) in try sdk.string("version") }
+        sdkVersion = try inMember("sdk") { () throws(AttestationError) in try sdk.string("version") }
         let app = try json.member("app")
-        appID = try within("app") { () throws(AttestationError) in try app.string("id") }
-        appVersion = try within("app") { () throws(AttestationError) in try app.string("version") }
+        appID = try inMember("app") { () throws(AttestationError) in try app.string("id") }
+        appVersion = try inMember("app") { () throws(AttestationError) in try app.string("version") }
         measurements = try Evidence.measurements(try json.member("measurements"))
         environment = try json.strings("environment")
         guard environment.count <= Self.maximumFlags, environment.allSatisfy({ $0.utf8.count <= Self.maximumFlagBytes }) else {
@@ -137,7 +137,7 @@ public struct Evidence: Sendable, Hashable {
     }
 
     private static func measurements(_ json: JSONValue) throws(AttestationError) -> [String: String] {
-        try within("measurements") { () throws(AttestationError) in
+        try inMember("measurements") { () throws(AttestationError) in
             let entries = try json.object()
             guard entries.count <= Self.maximumMeasurements else {
                 throw AttestationError(.malformedMember, "must have at most 32 members")

@@ -69,13 +69,13 @@ package struct AttestationResult: Sendable, Hashable {
                 try SignedConfiguration(json: element)
             } ?? []
         challenge = try json.optionalMember("challenge").map { (member) throws(AttestationError) in
-            try within("challenge") { () throws(AttestationError) in try Challenge(json: member) }
+            try inMember("challenge") { () throws(AttestationError) in try Challenge(json: member) }
         }
         secureStrings = try json.optionalMember("secureStrings").map { (member) throws(AttestationError) in
-            try within("secureStrings") { () throws(AttestationError) in try SecureStringRules.strings(member) }
+            try inMember("secureStrings") { () throws(AttestationError) in try SecureStringRules.strings(member) }
         }
         messageSigningKey = try json.optionalMember("messageSigningKey").map { (member) throws(AttestationError) in
-            try within("messageSigningKey") { () throws(AttestationError) in try MessageSigningKey(json: member) }
+            try inMember("messageSigningKey") { () throws(AttestationError) in try MessageSigningKey(json: member) }
         }
         customToken = try json.optionalString("customToken").map { (text) throws(AttestationError) in
             try AttestationResult.token(text, "customToken")

@@ -52,8 +52,7 @@ public final class Certificate: Sendable {
     public static func all(inPEM pem: String) throws -> [Certificate] {
         let blocks = try certificateBlocks(pem)
         guard !blocks.isEmpty else {
-            throw PinningError(
-                .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
+            throw PinningError.noPEMCertificate
         }
         return try blocks.map { try Certificate(der: $0.bytes) }
     }
@@ -120,5 +119,13 @@ public final class Certificate: Sendable {
         defer { BIO_free(bio) }
         guard X509V3_EXT_print(bio, X509_get_ext(x509, index), 0, 0) == 1 else { return "names that cannot be read" }
         return OpenSSLText.contents(of: bio, limit: 256)
+    }
+}
+
+extension PinningError {
+    /// The error for a text without a certificate.
+    static var noPEMCertificate: PinningError {
+        PinningError(
+            .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
     }
 }

@@ -49,15 +49,14 @@ public final class TrustAnchors: Sendable {
     public convenience init(pem: String) throws {
         let bytes = [UInt8](pem.utf8)
         guard PEMText.isPEM(bytes) else {
-            throw PinningError(
-                .malformedCertificate, "the text contains no PEM certificate, which begins with the line \"-----BEGIN CERTIFICATE-----\"")
+            throw PinningError.noPEMCertificate
         }
         try self.init(certificates: Certificate.all(in: bytes))
     }
 
-    /// Takes the certificates of a PEM text, and refuses a set of roots of which none is valid.
+    /// Takes the certificates of a PEM text, and throws if none of them is valid now.
     ///
-    /// For the moment at which an operator configures them.
+    /// Use it when an operator configures the roots.
     /// - Parameters:
     ///   - pem: The text.
     ///   - time: The time at which one root must be valid.

@@ -16,7 +16,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     public let presented: [PresentedCertificate]
     /// The number of certificates beyond those in ``presented``.
     public let omittedCount: Int
-    /// The pins one of which had to be on the path, sorted; empty when the refusal is not about pins.
+    /// The host's pins, of which the path had to contain one, sorted; empty when the refusal is not about pins.
     public let expected: [Pin]
     /// The problem and its remedy.
     public let detail: String
@@ -49,7 +49,7 @@ public struct TrustRefusal: LocalizedError, Sendable, Equatable, CustomStringCon
     /// - Parameters:
     ///   - reason: The kind of the refusal.
     ///   - trust: The path that was judged.
-    ///   - expected: The pins one of which had to be on the path.
+    ///   - expected: The host's pins, of which the path had to contain one.
     ///   - detail: The problem and its remedy; escaped and cut for a log.
     public init(_ reason: Reason, trust: ServerTrust, expected: some Sequence<Pin> = [], detail: String) {
         self.init(reason, host: trust.host.name, presented: trust.chain, expected: expected, detail: detail)

@@ -82,16 +82,10 @@ extension RequestBody {
         defer { close(descriptor) }
         var offset = 0
         while offset < size {
-            var count = 0
-            let part = [UInt8](unsafeUninitializedCapacity: min(64 << 10, size - offset)) { buffer, initialized in
-                repeat { count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) } while count < 0 && errno == EINTR
-                initialized = max(0, count)
+            let part = try [UInt8](unsafeUninitializedCapacity: min(64 << 10, size - offset)) { buffer, initialized in
+                initialized = try CurlUpload.read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
             }
-            guard count > 0 else {
-                let reason = count < 0 ? String(cString: strerror(errno)) : "it became shorter while it was sent"
-                throw TransportError(.requestBodyFailed, "the file to upload cannot be read: \(reason)")
-            }
-            offset += count
+            offset += part.count
             try await sink(part)
         }
     }

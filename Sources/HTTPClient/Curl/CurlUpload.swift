@@ -106,16 +106,29 @@ final class CurlUpload: Sendable {
             let sent = guarded.state.sent
             let wanted = min(buffer.count, (length ?? 0) - sent)
             guard wanted > 0 else { return .bytes(0) }
-            var count = pread(descriptor, buffer.baseAddress, wanted, off_t(sent))
-            while count < 0, errno == EINTR { count = pread(descriptor, buffer.baseAddress, wanted, off_t(sent)) }
-            guard count > 0 else {
-                let reason = count < 0 ? String(cString: strerror(errno)) : "it became shorter while it was sent"
-                guarded.state.fail(TransportError(.requestBodyFailed, "the file to upload cannot be read: \(reason)"))
+            do throws(TransportError) {
+                let count = try Self.read(descriptor, at: sent, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+                guarded.state.took(count)
+                return .bytes(count)
+            } catch {
+                guarded.state.fail(error)
                 return .fail
             }
-            guarded.state.took(count)
-            return .bytes(count)
         }
+    }
+
+    /// Reads the next bytes of a file to upload.
+    ///
+    /// - Returns: The number of bytes read, at least one.
+    /// - Throws: ``TransportError`` with code `requestBodyFailed` when the file cannot be read, or has become shorter.
+    static func read(_ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
+        var count = 0
+        repeat { count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) } while count < 0 && errno == EINTR
+        guard count > 0 else {
+            let reason = count < 0 ? String(cString: strerror(errno)) : "it became shorter while it was sent"
+            throw TransportError(.requestBodyFailed, "the file to upload cannot be read: \(reason)")
+        }
+        return count
     }
 
     /// Goes back to the start, because libcurl must send the content again; false for a stream.

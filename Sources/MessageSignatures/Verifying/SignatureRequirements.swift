@@ -1,4 +1,4 @@
-/// What a verifier demands of a signature, beside its being valid.
+/// What a verifier requires of a valid signature.
 public struct SignatureRequirements: Sendable {
     /// The components that the signature must cover; it may cover more.
     public var components: [SignatureComponent]

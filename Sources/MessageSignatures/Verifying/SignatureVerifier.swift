@@ -93,7 +93,7 @@ public struct SignatureVerifier: Sendable {
         return chosen
     }
 
-    /// What a client that is debugged lets the verifier know about a signature that is not valid.
+    /// Explains an invalid signature, if the client sent the digest of the signature base that it signed for debugging.
     private static func explanation(of base: SignatureBase, _ fields: HTTPFields) -> String {
         // Each signature of the message may have one, on its own line or, after a proxy, in a list.
         guard let digests = fields[SignatureBase.debugFieldName] else { return "" }

@@ -3,7 +3,6 @@ import ApproovAuthority
 import ApproovTesting
 import Attestation
 import CertificatePinning
-import CertificatePinning
 import Foundation
 import TestTags
 import Testing

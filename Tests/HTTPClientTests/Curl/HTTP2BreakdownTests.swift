@@ -23,11 +23,17 @@ import Testing
         case silence
         /// An empty response whose end is sent together with a GOAWAY as above. An early head is sent before them.
         case emptyAndGoAway(isHeadEarly: Bool)
+        /// The first two of five bytes; when the caller has the head, the rest in one or three frames, together with a GOAWAY as above.
+        case tailAndGoAway(frames: Int)
+        /// The first two of five bytes, and RST_STREAM with NO_ERROR in place of END_STREAM.
+        case cut(hasLength: Bool)
     }
 
     /// Records what the server received over HTTP/2.
     private final class Ledger: Sendable {
         private let state = Mutex(0)
+        /// The content of the last whole response.
+        let body = Shared("")
         /// Yields for each request that the server received.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
         /// Yields for each response head that the caller received.
@@ -70,6 +76,20 @@ import Testing
                     // 0x88 is ":status: 200" (RFC 7541, appendix A); END_HEADERS and END_STREAM.
                     case .response: try await connection.send(Self.frame(.headers, flags: 5, stream: stream, [0x88]))
                     case .reset: try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 2]))
+                    case .cut(let hasLength):
+                        // "content-length: 5" (RFC 7541, section 6.2.2).
+                        let head: [UInt8] = [0x88] + (hasLength ? [0x0F, 0x0D, 0x01, 0x35] : [])
+                        try await connection.send(Self.frame(.headers, flags: 4, stream: stream, head))
+                        try await connection.send(Self.frame(.data, stream: stream, Array("he".utf8)))
+                        try await connection.send(Self.frame(.resetStream, stream: stream, [0, 0, 0, 0]))
+                    case .tailAndGoAway(let frames):
+                        try await connection.send(
+                            Self.frame(.headers, flags: 4, stream: stream, [0x88]) + Self.frame(.data, stream: stream, Array("he".utf8)))
+                        for await _ in ledger.heads { break }
+                        var tail: [UInt8] = []
+                        if frames == 3 { for byte in "ll".utf8 { tail += Self.frame(.data, stream: stream, [byte]) } }
+                        tail += Self.frame(.data, flags: 1, stream: stream, Array((frames == 3 ? "o" : "llo").utf8))
+                        try await connection.send(tail + Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
                     case .goAway: try await connection.send(Self.frame(.goAway, [0, 0, 0, 0, 0, 0, 0, 11]))
                     case .close: return
                     case .silence: continue
@@ -96,7 +116,7 @@ import Testing
                 let response = try await transport.send(TransportRequest(url: url, method: method, policy: policy))
                 #expect(response.status == 200)
                 ledger.head.yield()
-                _ = try await response.body.collect(upTo: 100)
+                ledger.body.value = String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self)
                 return response.version
             } catch is TransportError {
                 return nil
@@ -171,6 +191,26 @@ import Testing
                 }
                 for try await version in group { #expect(version == "HTTP/1.1") }
             }
+        }
+    }
+
+    @Test("A response without a length whose end comes together with a GOAWAY is whole, or an error", arguments: [1, 3])
+    func tail(frames: Int) async throws {
+        for _ in 0..<20 {
+            try await withServer(answering: { _ in .tailAndGoAway(frames: frames) }) { ledger, get, _ in
+                let version = try await get()
+                #expect(version == nil || ledger.body.value == "hello")
+            }
+        }
+    }
+
+    /// SECURITY.md names this limit of libcurl 7.88; if this test fails with a newer one, it no longer exists.
+    @Test("A stream that ends with NO_ERROR before its content is an error if the response has a length, and else counts as whole")
+    func cut() async throws {
+        try await withServer(answering: { .cut(hasLength: $0 == 1) }) { ledger, get, _ in
+            let versions = [try await get(), try await get()]
+            #expect(versions == [nil, "HTTP/2"])
+            #expect(ledger.body.value == "he")
         }
     }
 

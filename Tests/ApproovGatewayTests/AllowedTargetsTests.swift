@@ -6,9 +6,9 @@ import Testing
 
 @testable import ApproovGateway
 
-@Suite struct TargetRulesTests {
-    private func rules(_ allow: String..., pins: [String: [String]] = [:]) throws -> TargetRules {
-        try TargetRules(GatewayConfiguration(port: 0, allowedOrigins: allow, pins: pins))
+@Suite struct AllowedTargetsTests {
+    private func rules(_ allow: String..., pins: [String: [String]] = [:]) throws -> AllowedTargets {
+        try AllowedTargets(GatewayConfiguration(port: 0, allowedOrigins: allow, pins: pins))
     }
 
     private func request(
@@ -81,14 +81,14 @@ import Testing
 
     @Test("No origin, pins for a host that is no HTTPS origin, and malformed pins or roots are rejected")
     func others() async throws {
-        await refuses(.malformedOrigin) { _ = try TargetRules(GatewayConfiguration(port: 0, allowedOrigins: [])) }
+        await refuses(.malformedOrigin) { _ = try AllowedTargets(GatewayConfiguration(port: 0, allowedOrigins: [])) }
         let pin = try TestKey().pin.description
         await refuses(.malformedOrigin) { _ = try rules("https://api.example.com", pins: ["other.example.com": [pin]]) }
         await refuses(.malformedOrigin) { _ = try rules("http://127.0.0.1:1", pins: ["127.0.0.1": [pin]]) }
         await refuses(.malformedPin) { _ = try rules("https://api.example.com", pins: ["api.example.com": ["sha256/AAAA"]]) }
         await refuses(.malformedPin) { _ = try rules("https://api.example.com", pins: ["api.example.com": []]) }
         await refuses(.identityFailed) {
-            _ = try TargetRules(GatewayConfiguration(port: 0, allowedOrigins: ["https://api.example.com"], trustRootsPEM: "none"))
+            _ = try AllowedTargets(GatewayConfiguration(port: 0, allowedOrigins: ["https://api.example.com"], trustRootsPEM: "none"))
         }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Passes trust refusals of the authority's server to the trust managers of the service's sessions.
 ///
 /// The service compiles the authority's policy before any session exists, and may serve several sessions.
-final class AuthorityWatch: Sendable {
+final class AuthorityViolationForwarder: Sendable {
     private struct Listener {
         weak var recorder: ViolationRecorder?
     }

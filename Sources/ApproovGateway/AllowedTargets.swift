@@ -9,7 +9,7 @@ internal import OHTTP
 /// The client chooses the target that an encapsulated request names. The gateway connects only if scheme, host and port, after
 /// canonicalisation, equal one of the operator's origins. It does not follow redirects: the client sends each hop as a new request, which
 /// is checked here.
-struct TargetRules: Sendable {
+struct AllowedTargets: Sendable {
     private let origins: Set<String>
     let policy: TrustPolicy
 

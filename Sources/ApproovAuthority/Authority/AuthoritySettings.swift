@@ -6,7 +6,7 @@ internal import Foundation
 internal import HTTPServing
 
 /// Checks a configuration before the authority listens.
-enum AuthorityRules {
+enum AuthoritySettings {
     static func check(_ configuration: AuthorityConfiguration, store: AuthorityStore) throws {
         func refuse(_ message: String) throws -> Never {
             throw AuthorityError(.invalidConfiguration, message)

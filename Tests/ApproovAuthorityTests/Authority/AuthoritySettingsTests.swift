@@ -5,7 +5,7 @@ import Foundation
 import TestTags
 import Testing
 
-@Suite(.tags(.sockets)) struct AuthorityRulesTests {
+@Suite(.tags(.sockets)) struct AuthoritySettingsTests {
     private func check(_ configuration: AuthorityConfiguration) async throws {
         _ = try Authority(store: try await AuthorityBench().store, configuration: configuration, logger: .silent)
     }
