@@ -58,10 +58,18 @@ struct PyJWTBackend {
     }
 
     /// The answer to a request with a token: the status and a text, which is the class of PyJWT's error if there is one.
+    ///
+    /// - Throws: `TestServerError` with what Python printed, when it does not answer.
     func answer(to token: String) async throws -> String {
         var request = URLRequest(url: url)
         request.setValue(token, forHTTPHeaderField: "Approov-Token")
-        let (data, response) = try await URLSession.shared.data(for: request)
+        let (data, response): (Data, URLResponse)
+        do {
+            (data, response) = try await URLSession.shared.data(for: request)
+        } catch {
+            let state = process.isRunning ? "runs" : "ended with \(await process.wait().end)"
+            throw TestServerError("the Python backend \(state): \(process.errors)\n\(error)")
+        }
         let status = try #require(response as? HTTPURLResponse).statusCode
         return "\(status) \(String(decoding: data, as: UTF8.self))"
     }
