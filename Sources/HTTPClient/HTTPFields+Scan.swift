@@ -3,12 +3,23 @@ package import HTTPTypes
 extension HTTPFields {
     /// Whether the message has a field with this name.
     ///
-    /// Searches the few fields of a message in place, while `contains(_:)` and the subscripts first build an index of all of them.
-    package func scan(for name: HTTPField.Name) -> Bool { contains { $0.name == name } }
+    /// Searches the few fields of a message by index: an iterator copies each whole field, and counts its references.
+    package func scan(for name: HTTPField.Name) -> Bool { indices.contains { self[$0].name == name } }
 
     /// The value of the field with this name; nil if there is none, or several.
     package func scanValue(of name: HTTPField.Name) -> String? {
-        guard let first = firstIndex(where: { $0.name == name }), lastIndex(where: { $0.name == name }) == first else { return nil }
+        guard let first = indices.first(where: { self[$0].name == name }), indices.last(where: { self[$0].name == name }) == first else {
+            return nil
+        }
         return self[first].value
+    }
+
+    /// The values of all fields with this name, joined by a comma and a space (RFC 9110, section 5.3); nil if there is none.
+    package func scanJoinedValue(of name: HTTPField.Name) -> String? {
+        var joined: String?
+        for index in indices where self[index].name == name {
+            joined = joined.map { "\($0), \(self[index].value)" } ?? self[index].value
+        }
+        return joined
     }
 }

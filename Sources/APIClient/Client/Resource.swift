@@ -69,8 +69,8 @@ public struct Resource: Sendable {
     public func send(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> APIResponse {
-        let (response, request) = try await response(method, query: query, body: body, headers: headers)
-        try response.check(statuses: statuses(for: request))
+        let (response, statuses) = try await response(method, query: query, body: body, headers: headers)
+        try response.check(statuses: statuses)
         return response
     }
 
@@ -96,8 +96,8 @@ public struct Resource: Sendable {
     func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
     ) async throws -> Value {
-        let (response, request) = try await response(method, query: query, body: body, headers: ["Accept": "application/json"])
-        return try JSONResponse(type, statuses: statuses(for: request), decoder: client.decoder()).value(of: response)
+        let (response, statuses) = try await response(method, query: query, body: body, headers: ["Accept": "application/json"])
+        return try JSONResponse(type, statuses: statuses, decoder: client.decoder()).value(of: response)
     }
 
     /// Sends a request with parameters where the client puts them, and decodes the response.
@@ -115,16 +115,30 @@ public struct Resource: Sendable {
         }
     }
 
+    /// Sends a request.
+    ///
+    /// - Returns: The response, and the statuses to accept.
     private func response(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
-    ) async throws -> (response: APIResponse, request: URLRequest) {
+    ) async throws -> (response: APIResponse, statuses: Range<Int>) {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
-        let (data, head) = try await client.connected.get().upload(for: request, body: content, limit: client.maximumBytes)
+        let session = try client.connected.get()
+        guard !client.rules.isEmpty else {
+            let (data, head) = try await session.upload(for: request, body: content, limit: client.maximumBytes)
+            return (taken(data, head, method, request), client.statuses)
+        }
+        return try await AppliedRules.$current.withValue(AppliedRules()) {
+            let (data, head) = try await session.upload(for: request, body: content, limit: client.maximumBytes)
+            return (taken(data, head, method, request), client.rules.applied(to: request.url ?? url, \.statuses) ?? client.statuses)
+        }
+    }
+
+    private func taken(_ data: Data, _ head: HTTPURLResponse, _ method: HTTPRequest.Method, _ request: URLRequest) -> APIResponse {
         // What the cache has of this URL may have changed (RFC 9111, section 4.4).
         if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
             cache.remove(url, of: client.session)
         }
-        return (APIResponse(data: data, head: head), request)
+        return APIResponse(data: data, head: head)
     }
 
     /// The statuses to accept for a request: those of the rules for its URL, which has its query, or the client's.

@@ -13,7 +13,7 @@ import HTTPClient
 /// ```
 ///
 /// All rules that match apply, in their order, so that later rules win. They run again for each request, so a changed value takes
-/// effect with the next one. A redirect is another request: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
+/// effect with the next one. A redirect and a retry are further requests: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
 /// origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
 /// If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///
@@ -115,6 +115,11 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         return configuration
     }
 
+    /// A part of what the rules set for the request that the current task has sent to the URL, or, without one, of what they set now.
+    func applied<Part>(to url: URL, _ part: (ScopedConfiguration) -> Part) -> Part {
+        AppliedRules.current?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
+    }
+
     private func forEachRule(matching url: URL, _ body: (Rule) -> Void) {
         guard !rules.isEmpty else { return }
         let candidates = candidates.value(for: url) { url in
@@ -149,6 +154,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
 
     package func additions(for url: URL) -> RequestAdditions? {
         let configuration = configuration(for: url)
+        AppliedRules.current?.note(configuration, of: candidates, for: url)
         return RequestAdditions(headers: configuration.headers, timeout: configuration.timeout)
     }
 
@@ -168,9 +174,11 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     ///
     /// - Parameter exchange: The attempt and its outcome.
     /// - Returns: The decision.
-    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
-        guard let url = exchange.url, let policy = configuration(for: url).retries else { return .doNotRetry }
-        return await policy.retry(exchange)
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision { retryAtOnce(exchange) }
+
+    package func retryAtOnce(_ exchange: RequestExchange) -> RetryDecision {
+        guard let url = exchange.url, let policy = applied(to: url, \.retries) else { return .doNotRetry }
+        return policy.retryAtOnce(exchange)
     }
 
     /// Calls the validators of the rules for the response's URL.
@@ -181,6 +189,6 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     /// - Throws: What the first of them that refuses the response throws.
     public func validate(_ response: HTTPURLResponse, body: Data?) throws {
         guard let url = response.url else { return }
-        for validator in configuration(for: url).validators { try validator.validate(response, body: body) }
+        for validator in applied(to: url, \.validators) { try validator.validate(response, body: body) }
     }
 }

@@ -54,7 +54,7 @@ public final class CredentialHolder: Sendable {
     ///   ASCII; the user then stays.
     public func update(_ value: String?) throws {
         if let value { try Credential.check(value) }
-        let wiped = changing.withLock { _ -> [RequestFlight] in
+        let wiped = changing.withLock { _ -> [FlightRecord] in
             let (before, sessions) = state.withLock { state in
                 state.observers.removeAll { $0.flights == nil }
                 return (state.snapshot, state.observers.compactMap(\.flights))

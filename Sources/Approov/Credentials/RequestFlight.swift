@@ -1,5 +1,3 @@
-import CertificatePinning
-import Foundation
 public import HTTPClient
 import Synchronization
 
@@ -7,36 +5,22 @@ import Synchronization
 ///
 /// Once it is wiped, its work is cancelled, and its caller gets a `CancellationError` in place of any result.
 @usableFromInline final class RequestFlight: TransferCancellation {
-    /// The user whose request it is; see ``CredentialHolder/generation``.
-    let generation: Int
+    /// What the session's list has of the request.
+    let record: FlightRecord
     private let id: UInt64
     private let flights: RequestFlights
-    private let wiped: Atomic<Bool>
-    private let state: Mutex<State>
 
-    private struct State {
-        /// The URL that the caller asked for.
-        let url: URL?
-        /// The URL that the request goes to now.
-        var current: TransportURL?
-        /// The URLs that it went to before.
-        var earlier: [TransportURL] = []
-        /// Cancels the work that is running.
-        var cancelWork: (@Sendable () -> Void)?
-    }
-
-    init(id: UInt64, generation: Int, url: URL?, isWiped: Bool, in flights: RequestFlights) {
-        self.id = id
-        self.generation = generation
-        self.flights = flights
-        wiped = Atomic(isWiped)
-        state = Mutex(State(url: url))
+    init(_ record: FlightRecord, id: UInt64, in flights: RequestFlights) {
+        (self.record, self.id, self.flights) = (record, id, flights)
     }
 
     deinit { flights.remove(id) }
 
+    /// The user whose request it is; see ``CredentialHolder/generation``.
+    var generation: Int { record.generation }
+
     /// Whether the request was wiped.
-    var isWiped: Bool { wiped.load(ordering: .acquiring) }
+    var isWiped: Bool { record.isWiped }
 
     /// Checks that the request was not wiped.
     ///
@@ -46,27 +30,7 @@ import Synchronization
     }
 
     /// Notes that the request goes to a URL.
-    func visit(_ url: TransportURL) {
-        state.withLock { state in
-            guard state.current != url else { return }
-            if let earlier = state.current, !state.earlier.contains(earlier) { state.earlier.append(earlier) }
-            state.current = url
-        }
-    }
-
-    /// Whether a scope contains a URL that the request went to, or is about to go to.
-    func isWithin(_ scope: WipeScope) -> Bool {
-        guard !scope.isAll else { return true }
-        let (url, current, earlier) = state.withLock { ($0.url, $0.current, $0.earlier) }
-        let asked = url.flatMap { try? TransportURL($0) }
-        return (earlier + [current, asked].compactMap(\.self)).contains(where: scope.contains)
-    }
-
-    /// Marks the request as wiped; ``cancel()`` must follow, without a lock.
-    func mark() { wiped.store(true, ordering: .releasing) }
-
-    /// Cancels the work that is running.
-    func cancel() { state.withLock { $0.cancelWork }?() }
+    func visit(_ url: TransportURL) { record.visit(url) }
 
     /// Stores cookies of the request's response, unless the request was wiped.
     ///
@@ -74,13 +38,13 @@ import Synchronization
     func storeCookies(_ store: () -> Void) throws { try flights.storeCookies(of: self, store) }
 
     @usableFromInline func attach(_ cancel: @escaping @Sendable () -> Void) {
-        state.withLock { $0.cancelWork = cancel }
+        record.cancelWork = cancel
         // Wiped before the work could be found: cancel() had nothing to cancel.
         if isWiped { cancel() }
     }
 
     /// Forgets what cancels the last transfer, which refers to this request in turn.
-    func detach() { state.withLock { $0.cancelWork = nil } }
+    func detach() { record.cancelWork = nil }
 
     @usableFromInline nonisolated(nonsending) func runInTask<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
@@ -105,7 +69,7 @@ import Synchronization
         // The work begins before the cancellation handler is there.
         try Task.checkCancellation()
         // The work may be part of other work for the request, which a wipe must cancel afterwards.
-        let outer = state.withLock { $0.cancelWork }
+        let outer = record.cancelWork
         let handle = CancelHandle()
         attach { handle.cancel() }
         // Begins on the caller's thread, which saves a change of threads.

@@ -7,7 +7,7 @@ import Synchronization
 final class RequestFlights: Sendable {
     private struct State {
         var lastID: UInt64 = 0
-        var flights: [UInt64: Weak] = [:]
+        var flights: [UInt64: FlightRecord] = [:]
         /// The oldest user whose requests may begin.
         var oldestGeneration = 0
         /// The users of interceptors.
@@ -18,10 +18,6 @@ final class RequestFlights: Sendable {
         weak var changes: UserChanges?
         /// The hosts that get the user's credential; empty for all hosts.
         var hosts: Set<HostPattern>
-    }
-
-    private struct Weak {
-        weak var flight: RequestFlight?
     }
 
     private let state = Mutex(State())
@@ -70,24 +66,28 @@ final class RequestFlights: Sendable {
         return state.withLock { state in
             state.lastID += 1
             // A change of the user that is under way wipes requests of the previous user, also those that begin meanwhile.
-            let flight = RequestFlight(
-                id: state.lastID, generation: generation, url: request.url,
-                isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes?.isChanging == true }, in: self)
-            state.flights[state.lastID] = Weak(flight: flight)
-            return flight
+            let record = FlightRecord(
+                generation: generation, url: request.url,
+                isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes?.isChanging == true })
+            state.flights[state.lastID] = record
+            return RequestFlight(record, id: state.lastID, in: self)
         }
     }
 
-    func remove(_ id: UInt64) { state.withLock { _ = $0.flights.removeValue(forKey: id) } }
+    func remove(_ id: UInt64) {
+        // Ends without the lock: what cancels the request's work ends with it.
+        let record = state.withLock { $0.flights.removeValue(forKey: id) }
+        withExtendedLifetime(record) {}
+    }
 
     /// Wipes what the session has of earlier users.
     ///
     /// - Parameter generation: The user from now on.
     /// - Returns: The wiped requests, which the caller must cancel.
-    func begin(generation: Int) -> [RequestFlight] {
+    func begin(generation: Int) -> [FlightRecord] {
         let earlier = state.withLock { state in
             state.oldestGeneration = generation
-            return state.flights.values.compactMap(\.flight)
+            return Array(state.flights.values)
         }
         let wiped = earlier.filter { $0.generation < generation }
         for flight in wiped { flight.mark() }
@@ -122,9 +122,8 @@ final class RequestFlights: Sendable {
         }
     }
 
-    private func mark(_ scope: WipeScope) -> [RequestFlight] {
-        // The last reference to a flight must not end under the lock, which its deinitialiser takes.
-        let flights = state.withLock { state in state.flights.values.compactMap(\.flight) }
+    private func mark(_ scope: WipeScope) -> [FlightRecord] {
+        let flights = state.withLock { Array($0.flights.values) }
         let wiped = flights.filter { flight in !flight.isWiped && flight.isWithin(scope) }
         for flight in wiped { flight.mark() }
         return wiped

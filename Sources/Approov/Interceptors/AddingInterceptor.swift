@@ -10,4 +10,10 @@ package protocol AddingInterceptor: RequestInterceptor {
     /// - Parameter url: The URL of the request.
     /// - Returns: The additions; nil for none.
     func additions(for url: URL) -> RequestAdditions?
+
+    /// Decides whether to send a request again; called in place of ``RequestInterceptor/retry(_:)``.
+    ///
+    /// - Parameter exchange: The attempt and its outcome.
+    /// - Returns: The decision.
+    func retryAtOnce(_ exchange: RequestExchange) -> RetryDecision
 }

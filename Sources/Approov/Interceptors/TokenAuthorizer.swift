@@ -147,7 +147,7 @@ final class TokenAuthorizer: Sendable {
 
     /// Removes the caller's own values: only the SDK sets these headers.
     private func removeOwn(from fields: inout HTTPFields) {
-        if fields.contains(where: names.isOwn) { fields.removeAll(where: names.isOwn) }
+        if fields.indices.contains(where: { names.isOwn(fields[$0].name) }) { fields.removeAll(where: names.isOwn) }
     }
 
     private func appendStatus(of result: TokenFetchResult, to fields: inout HTTPFields) {
@@ -157,6 +157,8 @@ final class TokenAuthorizer: Sendable {
     private func attach(
         _ result: TokenFetchResult, _ key: TokenKey, to fields: inout HTTPFields, isOblivious: Bool
     ) -> TokenOutcome {
+        // The draft still shares its fields with the request as it was prepared: one copy, with room for all that is added.
+        fields.reserveCapacity(fields.count + 3)
         appendStatus(of: result, to: &fields)
         append(result, to: &fields, isOblivious: isOblivious)
         return .attached(SentToken(key: key, result: result))

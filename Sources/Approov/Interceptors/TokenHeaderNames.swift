@@ -38,7 +38,10 @@ struct TokenHeaderNames: Sendable {
     var all: [HTTPField.Name] { [token] + [traceID, status].compactMap(\.self) + binding }
 
     /// Whether the SDK alone sets this field: it carries the token, the trace ID or the status.
-    func isOwn(_ field: HTTPField) -> Bool { field.name == token || field.name == traceID || status.map { field.name == $0 } ?? false }
+    func isOwn(_ field: HTTPField) -> Bool { isOwn(field.name) }
+
+    /// Whether the SDK alone sets the field with this name.
+    func isOwn(_ name: HTTPField.Name) -> Bool { name == token || name == traceID || status.map { name == $0 } ?? false }
 
     /// Whether the SDK alone sets the header with this name: it carries the token, the trace ID or the status.
     func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) || matches(name, status) }

@@ -66,11 +66,19 @@ struct CallTarget: Sendable {
 
 /// The methods that labels of metrics and spans name; a label must not have a value for each spelling that an app sends.
 enum MethodLabel {
-    private static let known: Set<String> = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"]
-
     /// Returns the method, or "_OTHER", as OpenTelemetry's conventions for HTTP spell any other one.
     static func of(_ method: String?) -> String {
-        let method = method ?? "GET"
-        return known.contains(method) ? method : "_OTHER"
+        switch method {
+        case nil: "GET"
+        case let method? where isKnown(method): method
+        default: "_OTHER"
+        }
+    }
+
+    private static func isKnown(_ method: String) -> Bool {
+        switch method {
+        case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT": true
+        default: false
+        }
     }
 }

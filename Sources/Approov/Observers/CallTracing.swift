@@ -1,15 +1,23 @@
 @_spi(Internals) import ApproovBase
+import HTTPClient
 import HTTPTypes
 import Instrumentation
 import Tracing
 
 /// Makes a span for each call of the app.
-struct CallTracing: Sendable {
-    let tracer: any Tracer
+final class CallTracing: Sendable {
+    private let tracer: any Tracer
     /// The names, in lower case, of the fields that a tracer must not set.
-    let reserved: Set<String>
+    private let reserved: Set<String>
     /// Those of the last call: many calls in a row have equal ones, and it takes longer to make them than to compare.
     fileprivate let attributes = LastValue<CallAttributes, SpanAttributes>()
+
+    /// - Parameters:
+    ///   - tracer: The app's tracer.
+    ///   - reserved: The names, in lower case, of the fields that it must not set.
+    init(tracer: any Tracer, reserved: Set<String>) {
+        (self.tracer, self.reserved) = (tracer, reserved)
+    }
 
     /// Starts the span of a call, as a child of the task's current one.
     ///
@@ -18,19 +26,28 @@ struct CallTracing: Sendable {
     func begin(_ method: String) -> CallSpan {
         CallSpan(span: tracer.startAnySpan(method == "_OTHER" ? "HTTP" : method, ofKind: .client), tracing: self, method: method)
     }
+
+    /// Adds the context of a span to the fields, as the tracer writes it.
+    fileprivate func inject(_ span: any Span, into fields: inout HTTPFields) {
+        tracer.inject(span.context, into: &fields, using: FieldInjector(reserved: reserved))
+    }
 }
 
 /// The span of one call, with the attributes that OpenTelemetry's conventions for HTTP clients name.
 ///
 /// It gets them when it ends, all in one go: each change of a span's attributes copies what it has.
-struct CallSpan: Sendable {
-    fileprivate let span: any Span
-    fileprivate let tracing: CallTracing
-    fileprivate let method: String
+final class CallSpan: Sendable {
+    private let span: any Span
+    private let tracing: CallTracing
+    private let method: String
+
+    fileprivate init(span: any Span, tracing: CallTracing, method: String) {
+        (self.span, self.tracing, self.method) = (span, tracing, method)
+    }
 
     /// Adds the trace context to the fields, as the tracer writes it; for example in `traceparent`.
     func inject(into fields: inout HTTPFields) {
-        tracing.tracer.inject(span.context, into: &fields, using: FieldInjector(reserved: tracing.reserved))
+        tracing.inject(span, into: &fields)
     }
 
     /// Ends the span of a call that got a response.
@@ -141,6 +158,9 @@ struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into carrier: inout HTTPFields) {
         guard let name = HTTPField.Name(key), !key.hasPrefix(":"), !reserved.contains(name.canonicalName), HTTPField.isValidValue(value)
         else { return }
-        carrier[name] = value
+        if carrier.scan(for: name) { carrier.removeAll { $0.name == name } }
+        // The fields of the draft are still shared with the request as it was prepared: one copy, with room for the token as well.
+        carrier.reserveCapacity(carrier.count + 4)
+        carrier.append(HTTPField(name: name, value: value))
     }
 }

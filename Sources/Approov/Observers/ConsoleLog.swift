@@ -54,11 +54,11 @@ public struct ConsoleLog: SessionObserver {
     public func didReceive(_ response: ResponseSummary) {
         guard level == .debug, logger.logLevel <= .debug else { return }
         var metadata: Logger.Metadata = [
-            "call": "\(response.call)", "attempt": "\(response.attempt)", "redirect": "\(response.redirect)",
-            "status": "\(response.status)", "version": "\(response.version)", "duration": Self.text(response.duration),
-            "headers": Self.text(response.headerNames),
+            "call": .stringConvertible(response.call), "attempt": .stringConvertible(response.attempt),
+            "redirect": .stringConvertible(response.redirect), "status": .stringConvertible(response.status),
+            "version": .string(response.version), "duration": Self.text(response.duration), "headers": Self.text(response.headerNames),
         ]
-        if let size = response.bodySize { metadata["size"] = "\(size)" }
+        metadata["size"] = response.bodySize.map { .stringConvertible($0) }
         Self.add(response.shownHeaders, to: &metadata)
         logger.debug("response", metadata: metadata)
     }
@@ -67,9 +67,9 @@ public struct ConsoleLog: SessionObserver {
     public func didFinish(_ metrics: CallMetrics) {
         guard level != .off, logger.logLevel <= .info else { return }
         var metadata = Self.fields(of: metrics.request, withNames: false)
-        metadata["status"] = Self.text(metrics.response.status)
-        metadata["attempts"] = Self.text(metrics.attempts)
-        metadata["received"] = Self.text(metrics.receivedBytes)
+        metadata["status"] = .stringConvertible(metrics.response.status)
+        metadata["attempts"] = .stringConvertible(metrics.attempts)
+        metadata["received"] = .stringConvertible(metrics.receivedBytes)
         metadata["duration"] = Self.text(metrics.duration)
         if level == .debug, let timings = metrics.timings {
             metadata["name-lookup"] = timings.nameLookup.map(Self.text)
@@ -84,11 +84,11 @@ public struct ConsoleLog: SessionObserver {
     public func didFail(_ failure: CallFailure) {
         guard level == .debug || level == .info && !failure.willRetry else { return }
         var metadata = failure.request.map { Self.fields(of: $0, withNames: false) } ?? [:]
-        metadata["call"] = "\(failure.call)"
-        metadata["attempt"] = "\(failure.attempt)"
-        metadata["code"] = "\(failure.code?.rawValue ?? "cancelled")"
-        metadata["reason"] = "\(failure.message)"
-        metadata["retries"] = "\(failure.willRetry)"
+        metadata["call"] = .stringConvertible(failure.call)
+        metadata["attempt"] = .stringConvertible(failure.attempt)
+        metadata["code"] = .string(failure.code?.rawValue ?? "cancelled")
+        metadata["reason"] = .string(failure.message)
+        metadata["retries"] = Self.text(failure.willRetry)
         metadata["duration"] = Self.text(failure.duration)
         logger.log(level: failure.willRetry ? .debug : .warning, "failed", metadata: metadata)
     }
@@ -96,26 +96,26 @@ public struct ConsoleLog: SessionObserver {
     /// Logs how many events are missing.
     public func didDrop(_ count: Int) {
         guard level != .off else { return }
-        logger.warning("events dropped because the log is too slow", metadata: ["count": "\(count)"])
+        logger.warning("events dropped because the log is too slow", metadata: ["count": .stringConvertible(count)])
     }
 
     private static func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
         // With room for what the caller adds: a dictionary that grows hashes all its keys again.
         var metadata = Logger.Metadata(minimumCapacity: 20)
-        metadata["call"] = text(request.call)
-        metadata["attempt"] = text(request.attempt)
+        metadata["call"] = .stringConvertible(request.call)
+        metadata["attempt"] = .stringConvertible(request.attempt)
         metadata["method"] = .string(request.method)
         metadata["scheme"] = .string(request.scheme)
         metadata["host"] = .string(request.host)
-        metadata["port"] = text(request.port)
+        metadata["port"] = .stringConvertible(request.port)
         metadata["path"] = .string(request.path)
         metadata["attested"] = text(request.isAttested)
         metadata["oblivious"] = text(request.isOblivious)
         guard withNames else { return metadata }
-        metadata["redirect"] = text(request.redirect)
+        metadata["redirect"] = .stringConvertible(request.redirect)
         metadata["query"] = text(request.queryNames)
         metadata["headers"] = text(request.headerNames)
-        metadata["size"] = request.bodySize.map(text)
+        metadata["size"] = request.bodySize.map { .stringConvertible($0) }
         add(request.shownHeaders, to: &metadata)
         return metadata
     }
@@ -124,15 +124,21 @@ public struct ConsoleLog: SessionObserver {
         for (name, value) in shown { metadata["header-\(name)"] = .string(value) }
     }
 
-    private static func text(_ number: some BinaryInteger) -> Logger.MetadataValue { .string(String(number)) }
-
     private static func text(_ flag: Bool) -> Logger.MetadataValue { .string(flag ? "true" : "false") }
 
     private static func text(_ names: [String]) -> Logger.MetadataValue { .array(names.map { .string($0) }) }
 
-    /// Milliseconds with three digits.
-    private static func text(_ duration: Duration) -> Logger.MetadataValue {
+    private static func text(_ duration: Duration) -> Logger.MetadataValue { .stringConvertible(Milliseconds(duration)) }
+}
+
+/// Writes a duration in milliseconds with three digits, when a log handler asks for the text.
+private struct Milliseconds: CustomStringConvertible, Sendable {
+    private let duration: Duration
+
+    init(_ duration: Duration) { self.duration = duration }
+
+    var description: String {
         let microseconds = Int64(duration / .microseconds(1))
-        return .string("\(microseconds / 1_000).\(String(1_000 + microseconds % 1_000).dropFirst()) ms")
+        return "\(microseconds / 1_000).\(String(1_000 + microseconds % 1_000).dropFirst()) ms"
     }
 }

@@ -143,7 +143,9 @@ final class ObservedCall: Sendable {
         let metrics = CallMetrics(
             call: number, request: request, response: response, attempts: state.attempt, receivedBytes: received, duration: duration,
             timings: state.timings)
-        for queue in observation.queues { queue.post(.didFinish(metrics)) }
+        // One event for all, because its payload is large.
+        let event = SessionEvent.didFinish(metrics)
+        for queue in observation.queues { queue.post(event) }
     }
 
     /// The call has failed; the first end counts.
@@ -170,7 +172,8 @@ final class ObservedCall: Sendable {
         let failure = CallFailure(
             call: number, attempt: state.attempt, request: state.request, code: Self.code(of: error), message: Self.message(of: error),
             willRetry: willRetry, duration: observation.time.uptime - start, timings: state.timings)
-        for queue in observation.queues { queue.post(.didFail(failure)) }
+        let event = SessionEvent.didFail(failure)
+        for queue in observation.queues { queue.post(event) }
     }
 
     /// The kind of failure; nil for a cancellation.

@@ -59,6 +59,10 @@ public struct RetryPolicy: AddingInterceptor {
     ///   - attempt: The number of times the request has been sent, starting with 1.
     /// - Returns: The decision.
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+        decision(about: request, after: outcome, attempt: attempt)
+    }
+
+    private func decision(about request: URLRequest, after outcome: RequestOutcome, attempt: Int) -> RetryDecision {
         guard attempt <= limit else { return .doNotRetry }
         let longest = min(longestDelay, ResponseStation.longestRetryDelay)
         guard let head = outcome.head else {
@@ -76,10 +80,12 @@ public struct RetryPolicy: AddingInterceptor {
     ///
     /// - Parameter exchange: The attempt and its outcome.
     /// - Returns: The decision.
-    public func retry(_ exchange: RequestExchange) async -> RetryDecision {
+    public func retry(_ exchange: RequestExchange) async -> RetryDecision { retryAtOnce(exchange) }
+
+    package func retryAtOnce(_ exchange: RequestExchange) -> RetryDecision {
         // Most responses are final, and then the request need not be made.
         if let head = exchange.outcome.head, !statuses.contains(head.statusCode) { return .doNotRetry }
-        return await retry(exchange.request, after: exchange.outcome, attempt: exchange.attempt)
+        return decision(about: exchange.request, after: exchange.outcome, attempt: exchange.attempt)
     }
 
     private func mayBeRepeated(_ request: URLRequest, after outcome: RequestOutcome) -> Bool {

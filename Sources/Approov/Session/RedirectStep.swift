@@ -80,20 +80,33 @@ extension HTTPFields {
     /// - Throws: ``ApproovError`` with code `badRequest`, which names the field, when a name or value is not allowed in a header.
     init(_ request: URLRequest) throws {
         self.init()
-        guard let headers = request.allHTTPHeaderFields else { return }
-        reserveCapacity(headers.count + 4)
+        let headers = request.allHTTPHeaderFields ?? [:]
+        // With room for what the stations add: when the array grows, each reference in it is counted again.
+        reserveCapacity(headers.count + 10)
         for (name, value) in headers { try append(name, value) }
     }
 
-    mutating func append(_ name: String, _ value: String) throws {
+    mutating func append(_ name: String, _ value: String) throws { try append(Self.name(name), value) }
+
+    /// Adds a field if there is none with its name.
+    mutating func appendMissing(_ name: String, _ value: String) throws {
+        let name = try Self.name(name)
+        if !scan(for: name) { try append(name, value) }
+    }
+
+    private static func name(_ name: String) throws -> HTTPField.Name {
         guard let parsed = HTTPField.Name(name) else {
             throw ApproovError(.badRequest, "the request has a header with a malformed name: \(LoggableText.name(name))")
         }
+        return parsed
+    }
+
+    private mutating func append(_ name: HTTPField.Name, _ value: String) throws {
         // Leading and trailing whitespace is not part of a value (RFC 9110, section 5.5).
         let value = HTTPField.isValidValue(value) ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         guard HTTPField.isValidValue(value) else {
-            throw ApproovError(.badRequest, "the value of the header \(parsed) has characters that a header may not have")
+            throw ApproovError(.badRequest, "the value of the header \(name) has characters that a header may not have")
         }
-        append(HTTPField(name: parsed, value: value))
+        append(HTTPField(name: name, value: value))
     }
 }

@@ -82,6 +82,11 @@ struct RequestPerformer: Sendable {
             let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
             if ticket != nil { outcome = await whole(outcome, first, observation) }
+            if case .success(let sent) = outcome,
+                try stations.response.isFinal(sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
+            {
+                return sent
+            }
             let judged = outcome
             let isRetried =
                 if let ticket {

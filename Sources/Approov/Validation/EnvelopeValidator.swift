@@ -52,7 +52,9 @@ public struct EnvelopeValidator: ResponseValidating {
     }
 
     private static func isJSON(_ response: HTTPURLResponse) -> Bool {
-        guard let type = response.mediaTypeName else { return true }
+        guard let type = response.value(forHTTPHeaderField: "Content-Type").flatMap(MediaTypeValidator.name(inContentType:)) else {
+            return true
+        }
         return type == "application/json" || type == "text/json" || type.hasSuffix("+json")
     }
 

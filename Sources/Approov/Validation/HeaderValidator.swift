@@ -1,13 +1,15 @@
 public import Foundation
 public import FoundationNetworking
+import HTTPTypes
 
 /// Refuses a response with a header field that says that the request failed; see ``ResponseValidating/headers(success:status:message:)``.
 ///
 /// The values of a success are those of ``EnvelopeValidator``. A response without the field is accepted.
-public struct HeaderValidator: ResponseValidating {
-    private let success: String
-    private let status: String?
-    private let message: String?
+public struct HeaderValidator: FieldValidating {
+    // Nil for a malformed name, which no field has.
+    private let success: HTTPField.Name?
+    private let status: HTTPField.Name?
+    private let message: HTTPField.Name?
 
     /// Makes a validator.
     ///
@@ -16,9 +18,9 @@ public struct HeaderValidator: ResponseValidating {
     ///   - status: The name of the field with the server's code for the failure; nil if there is none.
     ///   - message: The name of the field with the server's message about the failure; nil if there is none.
     public init(success: String, status: String? = nil, message: String? = nil) {
-        self.success = success
-        self.status = status
-        self.message = message
+        self.success = HTTPField.Name(success)
+        self.status = status.flatMap { HTTPField.Name($0) }
+        self.message = message.flatMap { HTTPField.Name($0) }
     }
 
     /// Checks the field.
@@ -28,10 +30,13 @@ public struct HeaderValidator: ResponseValidating {
     ///   - body: Not used.
     /// - Throws: ``ApproovError`` with code `responseRefused` when the field says that the request failed.
     public func validate(_ response: HTTPURLResponse, body: Data?) throws {
-        guard let value = response.value(forHTTPHeaderField: success), !ServerStatus.isSuccess(value) else { return }
+        try validate(status: response.statusCode, body: body) { response.value(forHTTPHeaderField: $0.rawName) }
+    }
+
+    func validate(status code: Int, body: Data?, value: (HTTPField.Name) -> String?) throws {
+        guard let success = success.flatMap(value), !ServerStatus.isSuccess(success) else { return }
         throw ApproovError.responseRefused(
             "its header says that the request failed; serverCode and serverMessage say what the server reports",
-            serverCode: status.flatMap { response.value(forHTTPHeaderField: $0) },
-            serverMessage: message.flatMap { response.value(forHTTPHeaderField: $0) })
+            serverCode: status.flatMap(value), serverMessage: message.flatMap(value))
     }
 }

@@ -1,11 +1,12 @@
 import ApproovBase
 public import Foundation
 public import FoundationNetworking
+import HTTPTypes
 
 /// Accepts responses whose content has certain media types; see ``ResponseValidating/mediaType(_:)``.
 ///
 /// A response without content is accepted: one with status 204, 205 or 304, and one whose body is known to be empty.
-public struct MediaTypeValidator: ResponseValidating {
+public struct MediaTypeValidator: FieldValidating {
     private let accepted: [String]
 
     /// Makes a validator.
@@ -22,8 +23,12 @@ public struct MediaTypeValidator: ResponseValidating {
     ///   - body: The body, if it is in memory.
     /// - Throws: ``ApproovError`` with code `responseRefused` for any other type, and for content without one.
     public func validate(_ response: HTTPURLResponse, body: Data?) throws {
-        guard ![204, 205, 304].contains(response.statusCode), body?.isEmpty != true else { return }
-        guard let type = response.mediaTypeName else {
+        try validate(status: response.statusCode, body: body) { response.value(forHTTPHeaderField: $0.rawName) }
+    }
+
+    func validate(status: Int, body: Data?, value: (HTTPField.Name) -> String?) throws {
+        guard status != 204, status != 205, status != 304, body?.isEmpty != true else { return }
+        guard let type = value(.contentType).flatMap(Self.name(inContentType:)) else {
             throw ApproovError.responseRefused("its content has no Content-Type: have the server name one of \(names)")
         }
         guard accepted.contains(where: { Self.matches(type, $0) }) else {
@@ -37,15 +42,12 @@ public struct MediaTypeValidator: ResponseValidating {
         guard pattern.hasSuffix("/*") else { return type == pattern }
         return type.hasPrefix(pattern.dropLast())
     }
-}
 
-extension HTTPURLResponse {
     /// The type and subtype of Content-Type, in lower case; nil without one.
-    var mediaTypeName: String? {
-        guard let value = value(forHTTPHeaderField: "Content-Type") else { return nil }
+    static func name(inContentType value: String) -> String? {
         var type = value.utf8.prefix { $0 != UInt8(ascii: ";") }
-        while let byte = type.first, Self.isSpace(byte) { type.removeFirst() }
-        while let byte = type.last, Self.isSpace(byte) { type.removeLast() }
+        while let byte = type.first, isSpace(byte) { type.removeFirst() }
+        while let byte = type.last, isSpace(byte) { type.removeLast() }
         return type.isEmpty ? nil : Substring(type).lowercased()
     }
 

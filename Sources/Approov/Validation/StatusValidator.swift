@@ -1,8 +1,9 @@
 public import Foundation
 public import FoundationNetworking
+import HTTPTypes
 
 /// Accepts responses with certain statuses; see ``ResponseValidating/status(_:)``.
-public struct StatusValidator: ResponseValidating {
+public struct StatusValidator: FieldValidating {
     private let accepted: Range<Int>
 
     /// Makes a validator.
@@ -19,8 +20,12 @@ public struct StatusValidator: ResponseValidating {
     ///   - body: Not used.
     /// - Throws: ``ApproovError`` with code `responseRefused` for any other status.
     public func validate(_ response: HTTPURLResponse, body: Data?) throws {
-        guard !accepted.contains(response.statusCode) else { return }
+        try validate(status: response.statusCode, body: body) { _ in nil }
+    }
+
+    func validate(status: Int, body: Data?, value: (HTTPField.Name) -> String?) throws {
+        guard !accepted.contains(status) else { return }
         throw ApproovError.responseRefused(
-            "its status is \(response.statusCode), and the session accepts \(accepted.lowerBound) to \(accepted.upperBound - 1)")
+            "its status is \(status), and the session accepts \(accepted.lowerBound) to \(accepted.upperBound - 1)")
     }
 }

@@ -26,15 +26,10 @@ extension CurlTransfer {
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
         let headers = easy.headers
         for field in request.headerFields {
-            switch field.name.canonicalName {
-            case "content-length": continue
-            case "host" where field.value.lowercased() == request.url.authority: continue
-            case "host", "transfer-encoding", "connection", "upgrade", "te", "proxy-authorization", "expect":
-                throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
-            default: break
-            }
+            guard try isSent(field, to: request.url) else { continue }
             // Byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5). The semicolon is libcurl's notation for a field without a value.
-            field.withUnsafeBytesOfValue { headers.add(field.name.rawName, $0.isEmpty ? ";" : ": ", $0) }
+            let name = field.name.rawName
+            field.withUnsafeBytesOfValue { headers.add(name, $0.isEmpty ? ";" : ": ", $0) }
         }
         // Without a value, libcurl leaves out what it would add itself; the last two only when there is content, or could be.
         if !request.headerFields.scan(for: .accept) { headers.add("Accept", ":") }
@@ -43,6 +38,21 @@ extension CurlTransfer {
             headers.add("Expect", ":")
         }
         try easy.set(CURLOPT_HTTPHEADER, headers.link())
+    }
+
+    /// Whether a field goes to libcurl, which sets some itself.
+    private func isSent(_ field: HTTPField, to url: TransportURL) throws(TransportError) -> Bool {
+        let name = field.name.canonicalName
+        // Most names differ in their lengths already, which are compared faster than texts.
+        switch name.utf8.count {
+        case 2 where name == "te", 6 where name == "expect", 7 where name == "upgrade", 10 where name == "connection",
+            17 where name == "transfer-encoding", 19 where name == "proxy-authorization":
+            break
+        case 4 where name == "host": if field.value.lowercased() == url.authority { return false }
+        case 14 where name == "content-length": return false
+        default: return true
+        }
+        throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
     }
 
     /// Fills libcurl's buffer with the next bytes of the request's content.

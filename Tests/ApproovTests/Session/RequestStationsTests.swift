@@ -245,6 +245,6 @@ import Testing
             try await performer.stations.pass(
                 step, by: RequestDeadline(after: .seconds(10), on: ManualClock()), RequestObservation(flight: flight))
         }
-        #expect(flight.isWithin(.hosts([try HostPattern("api.test")])))
+        #expect(flight.record.isWithin(.hosts([try HostPattern("api.test")])))
     }
 }

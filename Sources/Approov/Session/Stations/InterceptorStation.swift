@@ -14,6 +14,7 @@ struct InterceptorStation: Sendable {
     private let kinds: [Kind]
 
     private enum Kind {
+        case leavesRequests
         case adds(any AddingInterceptor)
         case addsCredential(any CredentialInterceptor)
         /// The names of the secret headers that it declares are in lower case.
@@ -22,6 +23,7 @@ struct InterceptorStation: Sendable {
         init(_ interceptor: any RequestInterceptor) {
             self =
                 switch interceptor {
+                case is RetryPolicy: .leavesRequests
                 case let adding as any AddingInterceptor: .adds(adding)
                 case let credential as any CredentialInterceptor: .addsCredential(credential)
                 default: .adapts(interceptor, secretHeaders: Set(interceptor.secretHeaders.map { $0.lowercased() }))
@@ -59,6 +61,7 @@ struct InterceptorStation: Sendable {
         var changed: URLRequest?
         for kind in kinds[start...] {
             switch kind {
+            case .leavesRequests: continue
             case .adds(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
                 try add(from: interceptor, to: &draft, hasLeftOrigin, call)
@@ -86,6 +89,7 @@ struct InterceptorStation: Sendable {
     func addAtOnce(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws -> Int? {
         for (index, kind) in kinds.enumerated() {
             switch kind {
+            case .leavesRequests: continue
             case .adds(let interceptor): try add(from: interceptor, to: &draft, hasLeftOrigin, call)
             case .addsCredential where hasLeftOrigin: draft.hasLostCredential = true
             case .addsCredential(let interceptor): guard try addAtOnce(from: interceptor, to: &draft) else { return index }
@@ -101,11 +105,10 @@ struct InterceptorStation: Sendable {
         guard let url = draft.request.url, let additions = interceptor.additions(for: url) else { return }
         if let call { call.hideSecrets(among: additions.headers.keys) }
         for (name, value) in additions.headers {
-            if let parsed = HTTPField.Name(name), draft.fields.scan(for: parsed) { continue }
             if hasLeftOrigin, ApproovSession.mayBeSecret(name) {
-                draft.hasLostCredential = true
+                if HTTPField.Name(name).map({ !draft.fields.scan(for: $0) }) ?? true { draft.hasLostCredential = true }
             } else {
-                try draft.fields.append(name, value)
+                try draft.fields.appendMissing(name, value)
             }
         }
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.

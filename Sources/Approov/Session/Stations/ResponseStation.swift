@@ -18,6 +18,8 @@ final class ResponseStation: Sendable {
     let cookies: SessionCookies?
     let interceptors: [any RequestInterceptor]
     private let retriers: [Retrier]
+    /// Whether each interceptor decides without a wait about a response that it does not want to replace.
+    private let areFastToDecline: Bool
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.
@@ -33,6 +35,7 @@ final class ResponseStation: Sendable {
         self.cookies = cookies
         self.interceptors = interceptors
         retriers = interceptors.map(Retrier.init)
+        areFastToDecline = retriers.allSatisfy(\.isFastToDecline)
         self.names = names
         self.substitutedHeaders = substitutedHeaders
         self.maximumRedirects = maximumRedirects
@@ -92,6 +95,30 @@ final class ResponseStation: Sendable {
         return true
     }
 
+    /// Whether no interceptor wants to send the request again, if they can tell without a wait.
+    ///
+    /// Most responses are final, and each wait costs more than the decision.
+    ///
+    /// - Parameters:
+    ///   - sent: The request with its response.
+    ///   - first: The request as the caller made it.
+    ///   - attempt: The number of times the request has been sent.
+    ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
+    ///   - retries: The indices of the interceptors that had the request sent again, in order.
+    /// - Returns: False if ``isRetried(_:after:attempt:hasLeftOrigin:retries:by:_:)`` must ask them.
+    /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the response's head.
+    func isFinal(_ sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]) throws -> Bool {
+        guard areFastToDecline else { return false }
+        var exchange = RequestExchange(
+            request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
+            outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
+        for (index, retrier) in retriers.enumerated() {
+            if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
+            guard retrier.declinesAtOnce(exchange) else { return false }
+        }
+        return true
+    }
+
     /// Asks the interceptors whether to send the request again, and waits if they ask for a delay.
     ///
     /// - Parameters:
@@ -140,16 +167,36 @@ final class ResponseStation: Sendable {
 /// An interceptor that decides whether a request is sent again.
 private enum Retrier: Sendable {
     case decides(any RequestInterceptor)
+    case decidesAtOnce(any AddingInterceptor)
     case renews(any CredentialInterceptor)
 
     init(_ interceptor: any RequestInterceptor) {
-        self = (interceptor as? any CredentialInterceptor).map { .renews($0) } ?? .decides(interceptor)
+        self =
+            switch interceptor {
+            case let adding as any AddingInterceptor: .decidesAtOnce(adding)
+            case let credential as any CredentialInterceptor: .renews(credential)
+            default: .decides(interceptor)
+            }
+    }
+
+    var isFastToDecline: Bool {
+        if case .decides = self { false } else { true }
+    }
+
+    /// Whether the interceptor does not have the request sent again; false if it must be asked with ``decision(about:_:)``.
+    func declinesAtOnce(_ exchange: RequestExchange) -> Bool {
+        switch self {
+        case .decides: false
+        case .decidesAtOnce(let interceptor): interceptor.retryAtOnce(exchange) == .doNotRetry
+        case .renews(let interceptor): !interceptor.isRefused(exchange)
+        }
     }
 
     /// Asks the interceptor; a wipe ends its wait for a renewal.
     func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
         switch self {
         case .decides(let interceptor): await interceptor.retry(exchange)
+        case .decidesAtOnce(let interceptor): interceptor.retryAtOnce(exchange)
         case .renews(let interceptor) where !interceptor.isRefused(exchange): .doNotRetry
         case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
         }

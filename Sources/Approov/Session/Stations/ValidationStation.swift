@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 
 /// Before station 9 asks the retriers: the caller's validators, in their order.
 struct ValidationStation: Sendable {
@@ -8,12 +9,39 @@ struct ValidationStation: Sendable {
     static let bodyLimit = 1 << 20
 
     let validators: [any ResponseValidating]
+    private let kinds: [Kind]
     /// Whether there are no validators, so that the station has nothing to do.
     let isOff: Bool
 
     init(_ validators: [any ResponseValidating]) {
         self.validators = validators
+        kinds = validators.map(Kind.init)
         isOff = validators.isEmpty
+    }
+
+    private enum Kind: Sendable {
+        case seesFields(any FieldValidating)
+        case seesHead(any ResponseValidating)
+
+        init(_ validator: any ResponseValidating) {
+            self = (validator as? any FieldValidating).map { .seesFields($0) } ?? .seesHead(validator)
+        }
+
+        func validate(_ head: HTTPURLResponse, _ body: Data?, _ fields: HTTPFields?) throws {
+            switch self {
+            case .seesFields(let validator):
+                guard let fields else { return try validator.validate(head, body: body) }
+                try validator.validate(status: head.statusCode, body: body) { fields.scanJoinedValue(of: $0) }
+            case .seesHead(let validator): try validator.validate(head, body: body)
+            }
+        }
+
+        var type: any ResponseValidating.Type {
+            switch self {
+            case .seesFields(let validator): Swift.type(of: validator)
+            case .seesHead(let validator): Swift.type(of: validator)
+            }
+        }
     }
 
     /// Validates a response, and reads its body first unless the caller reads it part by part.
@@ -28,9 +56,10 @@ struct ValidationStation: Sendable {
     func validate(_ sent: SentRequest, _ heads: ResponseHeads, _ observation: RequestObservation) async throws {
         if observation.isResuming, sent.response.status == 416 { return }
         let head = try heads.head(of: sent)
-        guard !observation.isStreamed else { return try validate(head, nil) }
+        let fields = sent.response.headerFields
+        guard !observation.isStreamed else { return try validate(head, nil, fields) }
         let bytes = try await sent.body(upTo: observation.bodyLimit)
-        try validate(head, bytes.count <= Self.bodyLimit ? Data(bytes) : nil)
+        try validate(head, bytes.count <= Self.bodyLimit ? Data(bytes) : nil, fields)
     }
 
     /// Validates a response.
@@ -38,17 +67,18 @@ struct ValidationStation: Sendable {
     /// - Parameters:
     ///   - head: The head.
     ///   - body: The body; nil if it is not in memory or too large.
+    ///   - fields: The header fields of the head as they came; nil if they are not known.
     /// - Throws: ``ApproovError`` with code `responseRefused`, which has the response; `CancellationError` of a validator.
-    func validate(_ head: HTTPURLResponse, _ body: Data?) throws {
+    func validate(_ head: HTTPURLResponse, _ body: Data?, _ fields: HTTPFields? = nil) throws {
         let body = body.flatMap { $0.count <= Self.bodyLimit ? $0 : nil }
-        for validator in validators {
+        for validator in kinds {
             do {
-                try validator.validate(head, body: body)
+                try validator.validate(head, body, fields)
             } catch let error as CancellationError {
                 throw error
             } catch {
                 let own = (error as? ApproovError).flatMap { $0.code == .responseRefused ? $0 : nil }
-                var refusal = own ?? .responseRefused("\(type(of: validator)) does not accept it", cause: error)
+                var refusal = own ?? .responseRefused("\(validator.type) does not accept it", cause: error)
                 refusal.addResponse(head, body)
                 throw refusal
             }

@@ -1,0 +1,37 @@
+import Foundation
+import Synchronization
+
+/// What rules set for the request that a task sends now.
+///
+/// Rules run when a request is sent: again for each attempt and each redirect. Its response is judged by what they set then, so they need not
+/// run again for each validator, retry and status.
+final class AppliedRules: Sendable {
+    /// A class, so that a look-up copies one reference under the lock.
+    private final class Applied: Sendable {
+        /// Tells lists of rules apart: a task may send requests under several.
+        let rules: any AnyObject & Sendable
+        let url: URL
+        let configuration: ScopedConfiguration
+
+        init(rules: any AnyObject & Sendable, url: URL, configuration: ScopedConfiguration) {
+            (self.rules, self.url, self.configuration) = (rules, url, configuration)
+        }
+    }
+
+    /// The object of the current task; nil outside of a client's call.
+    @TaskLocal static var current: AppliedRules?
+
+    private let last = Mutex<Applied?>(nil)
+
+    /// Notes what rules set for a URL.
+    func note(_ configuration: ScopedConfiguration, of rules: any AnyObject & Sendable, for url: URL) {
+        let applied = Applied(rules: rules, url: url, configuration: configuration)
+        last.withLock { $0 = applied }
+    }
+
+    /// Returns a part of what these rules set for the last request; nil if that had another URL.
+    func part<Part>(_ part: (ScopedConfiguration) -> Part, of rules: any AnyObject & Sendable, for url: URL) -> Part? {
+        guard let applied = last.withLock({ $0 }), applied.rules === rules, applied.url == url else { return nil }
+        return part(applied.configuration)
+    }
+}

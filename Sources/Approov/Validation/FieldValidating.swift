@@ -1,0 +1,16 @@
+import Foundation
+import HTTPTypes
+
+/// A validator that needs only single header fields of the head.
+///
+/// The session has it read the fields as they came, because Foundation compares the name with that of each field, in lower case.
+protocol FieldValidating: ResponseValidating {
+    /// Does the same as ``ResponseValidating/validate(_:body:)``.
+    ///
+    /// - Parameters:
+    ///   - status: The status.
+    ///   - body: The body, if it is in memory.
+    ///   - value: Returns the value of a field, with its lines joined by a comma and a space; nil if there is none.
+    /// - Throws: What ``ResponseValidating/validate(_:body:)`` throws.
+    func validate(status: Int, body: Data?, value: (HTTPField.Name) -> String?) throws
+}
