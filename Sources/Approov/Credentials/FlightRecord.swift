@@ -36,7 +36,7 @@ final class FlightRecord: Sendable {
     /// Notes that the request goes to a URL.
     func visit(_ url: TransportURL) {
         state.withLock { state in
-            guard state.current != url else { return }
+            guard state.current?.text != url.text else { return }
             if let earlier = state.current, !state.earlier.contains(earlier) { state.earlier.append(earlier) }
             state.current = url
         }

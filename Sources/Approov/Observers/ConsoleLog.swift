@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import HTTPClient
 public import Logging
 
@@ -25,6 +26,8 @@ public struct ConsoleLog: SessionObserver {
     /// The names of header fields whose values are shown; see `SessionObserver.shownHeaders`.
     public let shownHeaders: Set<String>
     private let logger: Logger
+    /// The last one: many requests in a row have the same.
+    private let targets = LastValue<Target, Logger.Metadata>()
 
     /// Makes a log.
     ///
@@ -47,7 +50,7 @@ public struct ConsoleLog: SessionObserver {
     /// Logs a request.
     public func willSend(_ request: RequestSummary) {
         guard level == .debug, logger.logLevel <= .debug else { return }
-        logger.debug("request", metadata: Self.fields(of: request, withNames: true))
+        logger.debug("request", metadata: fields(of: request, withNames: true))
     }
 
     /// Logs the head of a response.
@@ -66,7 +69,7 @@ public struct ConsoleLog: SessionObserver {
     /// Logs the end of a call.
     public func didFinish(_ metrics: CallMetrics) {
         guard level != .off, logger.logLevel <= .info else { return }
-        var metadata = Self.fields(of: metrics.request, withNames: false)
+        var metadata = fields(of: metrics.request, withNames: false)
         metadata["status"] = .stringConvertible(metrics.response.status)
         metadata["attempts"] = .stringConvertible(metrics.attempts)
         metadata["received"] = .stringConvertible(metrics.receivedBytes)
@@ -83,7 +86,7 @@ public struct ConsoleLog: SessionObserver {
     /// Logs a failure.
     public func didFail(_ failure: CallFailure) {
         guard level == .debug || level == .info && !failure.willRetry else { return }
-        var metadata = failure.request.map { Self.fields(of: $0, withNames: false) } ?? [:]
+        var metadata = failure.request.map { fields(of: $0, withNames: false) } ?? [:]
         metadata["call"] = .stringConvertible(failure.call)
         metadata["attempt"] = .stringConvertible(failure.attempt)
         metadata["code"] = .string(failure.code?.rawValue ?? "cancelled")
@@ -99,24 +102,16 @@ public struct ConsoleLog: SessionObserver {
         logger.warning("events dropped because the log is too slow", metadata: ["count": .stringConvertible(count)])
     }
 
-    private static func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
-        // With room for what the caller adds: a dictionary that grows hashes all its keys again.
-        var metadata = Logger.Metadata(minimumCapacity: 20)
+    private func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
+        var metadata = targets.value(for: Target(request), make: \.metadata)
         metadata["call"] = .stringConvertible(request.call)
         metadata["attempt"] = .stringConvertible(request.attempt)
-        metadata["method"] = .string(request.method)
-        metadata["scheme"] = .string(request.scheme)
-        metadata["host"] = .string(request.host)
-        metadata["port"] = .stringConvertible(request.port)
-        metadata["path"] = .string(request.path)
-        metadata["attested"] = text(request.isAttested)
-        metadata["oblivious"] = text(request.isOblivious)
         guard withNames else { return metadata }
         metadata["redirect"] = .stringConvertible(request.redirect)
-        metadata["query"] = text(request.queryNames)
-        metadata["headers"] = text(request.headerNames)
+        metadata["query"] = Self.text(request.queryNames)
+        metadata["headers"] = Self.text(request.headerNames)
         metadata["size"] = request.bodySize.map { .stringConvertible($0) }
-        add(request.shownHeaders, to: &metadata)
+        Self.add(request.shownHeaders, to: &metadata)
         return metadata
     }
 
@@ -124,11 +119,40 @@ public struct ConsoleLog: SessionObserver {
         for (name, value) in shown { metadata["header-\(name)"] = .string(value) }
     }
 
-    private static func text(_ flag: Bool) -> Logger.MetadataValue { .string(flag ? "true" : "false") }
+    fileprivate static func text(_ flag: Bool) -> Logger.MetadataValue { .string(flag ? "true" : "false") }
 
     private static func text(_ names: [String]) -> Logger.MetadataValue { .array(names.map { .string($0) }) }
 
     private static func text(_ duration: Duration) -> Logger.MetadataValue { .stringConvertible(Milliseconds(duration)) }
+}
+
+/// What a line tells of the place of a request.
+private struct Target: Equatable, Sendable {
+    private let method: String
+    private let scheme: String
+    private let host: String
+    private let port: Int
+    private let path: String
+    private let isAttested: Bool
+    private let isOblivious: Bool
+
+    init(_ request: RequestSummary) {
+        (method, scheme, host, port, path) = (request.method, request.scheme, request.host, request.port, request.path)
+        (isAttested, isOblivious) = (request.isAttested, request.isOblivious)
+    }
+
+    var metadata: Logger.Metadata {
+        // With room for what a line adds: a dictionary that grows hashes all its keys again.
+        var metadata = Logger.Metadata(minimumCapacity: 20)
+        metadata["method"] = .string(method)
+        metadata["scheme"] = .string(scheme)
+        metadata["host"] = .string(host)
+        metadata["port"] = .stringConvertible(port)
+        metadata["path"] = .string(path)
+        metadata["attested"] = ConsoleLog.text(isAttested)
+        metadata["oblivious"] = ConsoleLog.text(isOblivious)
+        return metadata
+    }
 }
 
 /// Writes a duration in milliseconds with three digits, when a log handler asks for the text.

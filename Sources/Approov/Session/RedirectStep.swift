@@ -102,11 +102,12 @@ extension HTTPFields {
     }
 
     private mutating func append(_ name: HTTPField.Name, _ value: String) throws {
+        guard !HTTPField.isValidValue(value) else { return append(HTTPField(name: name, value: value)) }
         // Leading and trailing whitespace is not part of a value (RFC 9110, section 5.5).
-        let value = HTTPField.isValidValue(value) ? value : value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
-        guard HTTPField.isValidValue(value) else {
+        let trimmed = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+        guard HTTPField.isValidValue(trimmed) else {
             throw ApproovError(.badRequest, "the value of the header \(name) has characters that a header may not have")
         }
-        append(HTTPField(name: name, value: value))
+        append(HTTPField(name: name, value: trimmed))
     }
 }

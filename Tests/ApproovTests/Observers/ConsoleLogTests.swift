@@ -54,6 +54,26 @@ import Testing
         #expect(try await log(.off, "https://api.test/lost").isEmpty)
     }
 
+    @Test("Each line tells the target of the request that it is about, whatever the line before it told")
+    func ownRequest() async throws {
+        let world = try World()
+        let record = LogRecord()
+        let session = try world.configured { $0.observers = [ConsoleLog(logger: record.logger)] }
+        let headers = ["Authorization": "Bearer secret"]
+        let paths = ["/a", "/a", "/b", "/a"]
+        for path in paths { _ = try await session.data(for: URLRequest("https://api.test\(path)", headers)) }
+        var lines = record.lines
+        while lines.count < paths.count {
+            try await Task.sleep(for: .milliseconds(5))
+            lines = record.lines
+        }
+        for (number, path) in paths.enumerated() {
+            #expect(lines[number].contains(path) && lines[number].contains("api.test"), "\(lines[number])")
+            #expect(lines[number].contains("call") && lines[number].contains("\(number + 1)"), "\(lines[number])")
+            #expect(["/a", "/b"].filter { lines[number].contains($0) } == [path], "\(lines[number])")
+        }
+    }
+
     @Test("The log says how many events it lost")
     func dropped() {
         let record = LogRecord()

@@ -87,8 +87,8 @@ struct InterceptorStation: Sendable {
     ///
     /// - Returns: The index of that interceptor; nil if all have been called.
     func addAtOnce(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws -> Int? {
-        for (index, kind) in kinds.enumerated() {
-            switch kind {
+        for index in kinds.indices {
+            switch kinds[index] {
             case .leavesRequests: continue
             case .adds(let interceptor): try add(from: interceptor, to: &draft, hasLeftOrigin, call)
             case .addsCredential where hasLeftOrigin: draft.hasLostCredential = true
