@@ -53,6 +53,7 @@ import Testing
     private struct Adding: AddingInterceptor {
         let added: RequestAdditions
         func additions(for url: URL) -> RequestAdditions? { added }
+        func retryAtOnce(_ exchange: RequestExchange) -> RetryDecision { .doNotRetry }
     }
 
     private struct Unchanging: AttestationPolicy {}
