@@ -82,23 +82,25 @@ struct RequestPerformer: Sendable {
             let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
             if ticket != nil { outcome = await whole(outcome, first, observation) }
-            if case .success(let sent) = outcome,
-                try stations.response.isFinal(sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
-            {
-                return sent
+            var start = RetrierStart()
+            if case .success(let sent) = outcome {
+                let retrier = try stations.response.firstRetrier(
+                    for: sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
+                guard let retrier else { return sent }
+                start = retrier
             }
             let judged = outcome
             let isRetried =
                 if let ticket {
                     try await ticket.interrupt {
                         try await stations.response.isRetried(
-                            first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline,
-                            observation)
+                            first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries,
+                            by: deadline, observation)
                     }
                 } else {
                     try await stations.response.isRetried(
-                        first, after: judged, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries, by: deadline,
-                        observation)
+                        first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries,
+                        by: deadline, observation)
                 }
             guard isRetried else { return try outcome.get() }
             ticket?.end()

@@ -95,7 +95,7 @@ final class ResponseStation: Sendable {
         return true
     }
 
-    /// Whether no interceptor wants to send the request again, if they can tell without a wait.
+    /// The first interceptor that may want to send the request again, as far as that can be told without a wait.
     ///
     /// Most responses are final, and each wait costs more than the decision.
     ///
@@ -105,18 +105,20 @@ final class ResponseStation: Sendable {
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
-    /// - Returns: False if ``isRetried(_:after:attempt:hasLeftOrigin:retries:by:_:)`` must ask them.
+    /// - Returns: The interceptor's index and whether the response refuses its credential; nil if no interceptor wants that.
     /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the response's head.
-    func isFinal(_ sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]) throws -> Bool {
-        guard areFastToDecline else { return false }
+    func firstRetrier(
+        for sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]
+    ) throws -> RetrierStart? {
+        guard areFastToDecline else { return RetrierStart() }
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
             outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
         for (index, retrier) in retriers.enumerated() {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
-            guard retrier.declinesAtOnce(exchange) else { return false }
+            guard retrier.declinesAtOnce(exchange) else { return RetrierStart(index: index, isRefused: true) }
         }
-        return true
+        return nil
     }
 
     /// Asks the interceptors whether to send the request again, and waits if they ask for a delay.
@@ -124,6 +126,7 @@ final class ResponseStation: Sendable {
     /// - Parameters:
     ///   - first: The request as the caller made it.
     ///   - outcome: The response or the failure.
+    ///   - start: The interceptor to ask first.
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
@@ -132,8 +135,8 @@ final class ResponseStation: Sendable {
     /// - Returns: Whether to send it again.
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
     func isRetried(
-        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, attempt: Int, hasLeftOrigin: Bool, retries: inout [Int],
-        by deadline: RequestDeadline, _ observation: RequestObservation
+        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, from start: RetrierStart = RetrierStart(), attempt: Int,
+        hasLeftOrigin: Bool, retries: inout [Int], by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> Bool {
         let seen: RequestOutcome
         switch outcome {
@@ -147,9 +150,10 @@ final class ResponseStation: Sendable {
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
             attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
-        for (index, retrier) in retriers.enumerated() {
+        for index in retriers.indices.dropFirst(start.index) {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
-            switch try await retrier.decision(about: exchange, observation) {
+            let isRefused = start.isRefused && index == start.index
+            switch try await retriers[index].decision(about: exchange, isRefused: isRefused, observation) {
             case .doNotRetry: continue
             case .retry:
                 retries.append(index)
@@ -162,6 +166,13 @@ final class ResponseStation: Sendable {
         }
         return false
     }
+}
+
+/// Where to begin to ask the interceptors whether to send a request again.
+struct RetrierStart {
+    var index = 0
+    /// Whether it is known that the response refuses the credential of that interceptor: the app decides that, and is asked once.
+    var isRefused = false
 }
 
 /// An interceptor that decides whether a request is sent again.
@@ -183,7 +194,7 @@ private enum Retrier: Sendable {
         if case .decides = self { false } else { true }
     }
 
-    /// Whether the interceptor does not have the request sent again; false if it must be asked with ``decision(about:_:)``.
+    /// Whether the interceptor does not have the request sent again; false if it must be asked with ``decision(about:isRefused:_:)``.
     func declinesAtOnce(_ exchange: RequestExchange) -> Bool {
         switch self {
         case .decides: false
@@ -193,11 +204,13 @@ private enum Retrier: Sendable {
     }
 
     /// Asks the interceptor; a wipe ends its wait for a renewal.
-    func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
+    func decision(
+        about exchange: RequestExchange, isRefused: Bool, _ observation: RequestObservation
+    ) async throws -> RetryDecision {
         switch self {
         case .decides(let interceptor): await interceptor.retry(exchange)
         case .decidesAtOnce(let interceptor): interceptor.retryAtOnce(exchange)
-        case .renews(let interceptor) where !interceptor.isRefused(exchange): .doNotRetry
+        case .renews(let interceptor) where !isRefused && !interceptor.isRefused(exchange): .doNotRetry
         case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
         }
     }
