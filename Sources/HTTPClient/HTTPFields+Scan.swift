@@ -13,13 +13,4 @@ extension HTTPFields {
         }
         return self[first].value
     }
-
-    /// The values of all fields with this name, joined by a comma and a space (RFC 9110, section 5.3); nil if there is none.
-    package func scanJoinedValue(of name: HTTPField.Name) -> String? {
-        var joined: String?
-        for index in indices where self[index].name == name {
-            joined = joined.map { "\($0), \(self[index].value)" } ?? self[index].value
-        }
-        return joined
-    }
 }

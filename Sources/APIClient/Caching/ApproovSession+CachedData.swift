@@ -45,15 +45,18 @@ extension Resource {
     ) async throws -> CachedData {
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
-        let result: CachedData
-        if let cache = client.cache {
-            result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
-        } else {
-            let (data, head) = try await session.data(for: request, limit: client.maximumBytes)
-            result = CachedData(data: data, head: head, isFromCache: false)
+        // A response from the cache was not sent for, so the rules run again to judge it, also within a call of another request.
+        return try await AppliedRules.$current.withValue(nil) {
+            let result: CachedData
+            if let cache = client.cache {
+                result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
+            } else {
+                let (data, head) = try await session.data(for: request, limit: client.maximumBytes)
+                result = CachedData(data: data, head: head, isFromCache: false)
+            }
+            try result.response.check(statuses: statuses(for: request))
+            return result
         }
-        try result.response.check(statuses: statuses(for: request))
-        return result
     }
 }
 

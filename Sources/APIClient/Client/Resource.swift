@@ -123,27 +123,20 @@ public struct Resource: Sendable {
     ) async throws -> (response: APIResponse, statuses: Range<Int>) {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
-        guard !client.rules.isEmpty else {
+        let (data, head, statuses) = try await AppliedRules.$current.withValue(AppliedRules()) {
             let (data, head) = try await session.upload(for: request, body: content, limit: client.maximumBytes)
-            return (taken(data, head, method, request), client.statuses)
+            return (data, head, self.statuses(for: request))
         }
-        return try await AppliedRules.$current.withValue(AppliedRules()) {
-            let (data, head) = try await session.upload(for: request, body: content, limit: client.maximumBytes)
-            return (taken(data, head, method, request), client.rules.applied(to: request.url ?? url, \.statuses) ?? client.statuses)
-        }
-    }
-
-    private func taken(_ data: Data, _ head: HTTPURLResponse, _ method: HTTPRequest.Method, _ request: URLRequest) -> APIResponse {
         // What the cache has of this URL may have changed (RFC 9111, section 4.4).
         if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
             cache.remove(url, of: client.session)
         }
-        return APIResponse(data: data, head: head)
+        return (APIResponse(data: data, head: head), statuses)
     }
 
     /// The statuses to accept for a request: those of the rules for its URL, which has its query, or the client's.
     func statuses(for request: URLRequest) -> Range<Int> {
-        client.rules.configuration(for: request.url ?? url).statuses ?? client.statuses
+        client.rules.applied(to: request.url ?? url, \.statuses) ?? client.statuses
     }
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// What rules set for the request that a task sends now.
 ///
-/// Rules run when a request is sent: again for each attempt and each redirect. Its response is judged by what they set then, so they need not
-/// run again for each validator, retry and status.
+/// Rules run for each attempt and each redirect. What they set for the URL that was asked for also judges the response, so they need not run
+/// again for each validator, retry and status.
 final class AppliedRules: Sendable {
     /// A class, so that a look-up copies one reference under the lock.
     private final class Applied: Sendable {
@@ -18,7 +18,7 @@ final class AppliedRules: Sendable {
         }
     }
 
-    /// The object of the current task; nil outside of a client's call.
+    /// The object of the call that the current task makes; nil outside of a client's call, and in one that may be answered from a cache.
     @TaskLocal static var current: AppliedRules?
 
     private let last = Mutex<Applied?>(nil)

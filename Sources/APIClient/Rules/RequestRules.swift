@@ -13,8 +13,8 @@ import HTTPClient
 /// ```
 ///
 /// All rules that match apply, in their order, so that later rules win. They run again for each request, so a changed value takes
-/// effect with the next one. A redirect and a retry are further requests: a header of a rule does not go to a URL that the rule does not match. After a redirect to another
-/// origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
+/// effect with the next one. They also run again for each redirect and each retry, so a header of a rule does not go to a URL that the rule
+/// does not match. After a redirect to another origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
 /// If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
@@ -115,7 +115,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         return configuration
     }
 
-    /// A part of what the rules set for the request that the current task has sent to the URL, or, without one, of what they set now.
+    /// Returns a part of what the rules set when the current call sent its last request to this URL; runs them if it has sent none.
     func applied<Part>(to url: URL, _ part: (ScopedConfiguration) -> Part) -> Part {
         AppliedRules.current?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
     }

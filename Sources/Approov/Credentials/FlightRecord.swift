@@ -5,8 +5,7 @@ import Synchronization
 
 /// What a session has in its list of a request in flight.
 ///
-/// Apart from ``RequestFlight``, so that the list needs no weak reference to that: Swift counts the references to an object with a weak one
-/// more slowly, and a request passes its flight on many times.
+/// The list holds this record and not the flight: a weak reference to the flight would make Swift count all its references more slowly.
 final class FlightRecord: Sendable {
     /// The user whose request it is; see ``CredentialHolder/generation``.
     let generation: Int

@@ -157,8 +157,6 @@ final class TokenAuthorizer: Sendable {
     private func attach(
         _ result: TokenFetchResult, _ key: TokenKey, to fields: inout HTTPFields, isOblivious: Bool
     ) -> TokenOutcome {
-        // The draft still shares its fields with the request as it was prepared: one copy, with room for all that is added.
-        fields.reserveCapacity(fields.count + 3)
         appendStatus(of: result, to: &fields)
         append(result, to: &fields, isOblivious: isOblivious)
         return .attached(SentToken(key: key, result: result))

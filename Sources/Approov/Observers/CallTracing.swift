@@ -1,5 +1,4 @@
 @_spi(Internals) import ApproovBase
-import HTTPClient
 import HTTPTypes
 import Instrumentation
 import Tracing
@@ -158,9 +157,6 @@ struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into carrier: inout HTTPFields) {
         guard let name = HTTPField.Name(key), !key.hasPrefix(":"), !reserved.contains(name.canonicalName), HTTPField.isValidValue(value)
         else { return }
-        if carrier.scan(for: name) { carrier.removeAll { $0.name == name } }
-        // The fields of the draft are still shared with the request as it was prepared: one copy, with room for the token as well.
-        carrier.reserveCapacity(carrier.count + 4)
-        carrier.append(HTTPField(name: name, value: value))
+        carrier[name] = value
     }
 }

@@ -4,7 +4,7 @@ import HTTPClient
 import HTTPTypes
 
 /// A request that a session sends, without the values of its query, header fields and body.
-public struct RequestSummary: Sendable, Hashable {
+public struct RequestSummary: Sendable, Hashable, CustomReflectable {
     /// The number of the app's call in its session, starting with 1; the same for all attempts and redirects.
     public var call: UInt64 { parts.call }
     /// The number of the attempt, starting with 1.
@@ -105,6 +105,17 @@ public struct RequestSummary: Sendable, Hashable {
     ) {
         parts = Parts(
             request, call: call, attempt: attempt, redirect: redirect, masks: masks, isAttested: isAttested, isOblivious: isOblivious)
+    }
+
+    /// The properties, as a summary without shared parts would print them.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "call": call, "attempt": attempt, "redirect": redirect, "method": method, "scheme": scheme, "host": host, "port": port,
+                "path": path, "queryNames": queryNames, "headerNames": headerNames, "shownHeaders": shownHeaders,
+                "bodySize": bodySize as Any, "isAttested": isAttested, "isOblivious": isOblivious,
+            ], displayStyle: .struct)
     }
 
     /// The most names of one kind.

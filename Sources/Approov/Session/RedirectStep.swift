@@ -81,7 +81,7 @@ extension HTTPFields {
     init(_ request: URLRequest) throws {
         self.init()
         let headers = request.allHTTPHeaderFields ?? [:]
-        // With room for what the stations add: when the array grows, each reference in it is counted again.
+        // With room for what the stations add.
         reserveCapacity(headers.count + 10)
         for (name, value) in headers { try append(name, value) }
     }

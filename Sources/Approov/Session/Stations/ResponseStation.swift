@@ -18,8 +18,6 @@ final class ResponseStation: Sendable {
     let cookies: SessionCookies?
     let interceptors: [any RequestInterceptor]
     private let retriers: [Retrier]
-    /// Whether each interceptor decides without a wait about a response that it does not want to replace.
-    private let areFastToDecline: Bool
     /// The names of the token and binding headers; nil without a service.
     let names: TokenHeaderNames?
     /// The names, in lower case, of the headers that may carry a secure string.
@@ -35,7 +33,6 @@ final class ResponseStation: Sendable {
         self.cookies = cookies
         self.interceptors = interceptors
         retriers = interceptors.map(Retrier.init)
-        areFastToDecline = retriers.allSatisfy(\.isFastToDecline)
         self.names = names
         self.substitutedHeaders = substitutedHeaders
         self.maximumRedirects = maximumRedirects
@@ -105,18 +102,19 @@ final class ResponseStation: Sendable {
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
-    /// - Returns: The interceptor's index and whether the response refuses its credential; nil if no interceptor wants that.
+    /// - Returns: The interceptor, and what it says already; nil if no interceptor wants that.
     /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the response's head.
     func firstRetrier(
         for sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]
     ) throws -> RetrierStart? {
-        guard areFastToDecline else { return RetrierStart() }
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
             outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
         for (index, retrier) in retriers.enumerated() {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
-            guard retrier.declinesAtOnce(exchange) else { return RetrierStart(index: index, isRefused: true) }
+            let answer = retrier.answer(to: exchange)
+            if case .decided(.doNotRetry) = answer { continue }
+            return RetrierStart(index: index, answer: answer)
         }
         return nil
     }
@@ -152,8 +150,8 @@ final class ResponseStation: Sendable {
             attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
         for index in retriers.indices.dropFirst(start.index) {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
-            let isRefused = start.isRefused && index == start.index
-            switch try await retriers[index].decision(about: exchange, isRefused: isRefused, observation) {
+            let answer = index == start.index ? start.answer : nil
+            switch try await (answer ?? retriers[index].answer(to: exchange)).decision(about: exchange, observation) {
             case .doNotRetry: continue
             case .retry:
                 retries.append(index)
@@ -171,8 +169,28 @@ final class ResponseStation: Sendable {
 /// Where to begin to ask the interceptors whether to send a request again.
 struct RetrierStart {
     var index = 0
-    /// Whether it is known that the response refuses the credential of that interceptor: the app decides that, and is asked once.
-    var isRefused = false
+    /// What that interceptor says; nil if it was not asked yet.
+    ///
+    /// Kept, because it may ask the app, which decides once.
+    var answer: RetrierAnswer?
+}
+
+/// What an interceptor says, without a wait, to the question whether to send a request again.
+enum RetrierAnswer {
+    case decided(RetryDecision)
+    /// It decides after a wait.
+    case asks(any RequestInterceptor)
+    /// The response refuses its credential: it decides after a renewal.
+    case renews(any CredentialInterceptor)
+
+    /// The decision; a wipe ends the wait for a renewal.
+    func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
+        switch self {
+        case .decided(let decision): decision
+        case .asks(let interceptor): await interceptor.retry(exchange)
+        case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
+        }
+    }
 }
 
 /// An interceptor that decides whether a request is sent again.
@@ -190,28 +208,11 @@ private enum Retrier: Sendable {
             }
     }
 
-    var isFastToDecline: Bool {
-        if case .decides = self { false } else { true }
-    }
-
-    /// Whether the interceptor does not have the request sent again; false if it must be asked with ``decision(about:isRefused:_:)``.
-    func declinesAtOnce(_ exchange: RequestExchange) -> Bool {
+    func answer(to exchange: RequestExchange) -> RetrierAnswer {
         switch self {
-        case .decides: false
-        case .decidesAtOnce(let interceptor): interceptor.retryAtOnce(exchange) == .doNotRetry
-        case .renews(let interceptor): !interceptor.isRefused(exchange)
-        }
-    }
-
-    /// Asks the interceptor; a wipe ends its wait for a renewal.
-    func decision(
-        about exchange: RequestExchange, isRefused: Bool, _ observation: RequestObservation
-    ) async throws -> RetryDecision {
-        switch self {
-        case .decides(let interceptor): await interceptor.retry(exchange)
-        case .decidesAtOnce(let interceptor): interceptor.retryAtOnce(exchange)
-        case .renews(let interceptor) where !isRefused && !interceptor.isRefused(exchange): .doNotRetry
-        case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
+        case .decides(let interceptor): .asks(interceptor)
+        case .decidesAtOnce(let interceptor): .decided(interceptor.retryAtOnce(exchange))
+        case .renews(let interceptor): interceptor.isRefused(exchange) ? .renews(interceptor) : .decided(.doNotRetry)
         }
     }
 }
