@@ -14,4 +14,15 @@ struct ScanTests {
         #expect(fields.scanValue(of: name) == "5")
         #expect(fields.scanValue(of: .date) == nil && fields.scanValue(of: .server) == nil)
     }
+
+    @Test("A joined value has the values of all lines in their order, and is nil without a line")
+    func joinedValue() throws {
+        let other = try #require(HTTPField.Name("DATE"))
+        let fields = HTTPFields([
+            HTTPField(name: .contentLength, value: "5"), HTTPField(name: .date, value: "a"), HTTPField(name: other, value: "b"),
+        ])
+        #expect(fields.scanJoinedValue(of: .contentLength) == "5")
+        #expect(fields.scanJoinedValue(of: .date) == "a, b")
+        #expect(fields.scanJoinedValue(of: .server) == nil)
+    }
 }

@@ -58,6 +58,11 @@ final class FlightRecord: Sendable {
     /// What cancels the work that is running; nil if none is.
     var cancelWork: (@Sendable () -> Void)? {
         get { state.withLock { $0.cancelWork } }
-        set { state.withLock { $0.cancelWork = newValue } }
+        set {
+            // What the old closure holds ends after the lock is released, because it may lead back here.
+            var old: (@Sendable () -> Void)?
+            state.withLock { (old, $0.cancelWork) = ($0.cancelWork, newValue) }
+            withExtendedLifetime(old) {}
+        }
     }
 }

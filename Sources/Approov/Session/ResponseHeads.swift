@@ -39,8 +39,11 @@ final class ResponseHeads: Sendable {
     private static func represent(_ head: Head) throws(ApproovError) -> HTTPURLResponse {
         var headers: [String: String] = [:]
         headers.reserveCapacity(head.fields.count)
+        // Of names that differ in case, Foundation keeps one, and which one is left to chance.
+        var spellings: [String: String] = [:]
         for field in head.fields {
-            let name = field.name.rawName
+            let name = spellings[field.name.canonicalName] ?? field.name.rawName
+            spellings[field.name.canonicalName] = name
             headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
         }
         guard let response = HTTPURLResponse(url: head.url, statusCode: head.status, httpVersion: head.version, headerFields: headers)

@@ -52,4 +52,14 @@ import Testing
         fields.append(HTTPField(name: .vary, value: "b"))
         #expect(try head(ResponseHeads(), fields: fields).value(forHTTPHeaderField: "Vary") == "a, b")
     }
+
+    @Test("Repeated fields are joined, also if their names differ in case: none hides another")
+    func spellings() throws {
+        let upper = try #require(HTTPField.Name("X-SUCCESS"))
+        let lower = try #require(HTTPField.Name("x-success"))
+        for _ in 0..<20 {
+            let fields = HTTPFields([HTTPField(name: upper, value: "true"), HTTPField(name: lower, value: "false")])
+            #expect(try head(ResponseHeads(), fields: fields).value(forHTTPHeaderField: "X-Success") == "true, false")
+        }
+    }
 }

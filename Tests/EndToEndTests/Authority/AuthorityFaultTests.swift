@@ -62,7 +62,8 @@ struct AuthorityFaultTests {
                 let app = try await world.app { options in
                     options.front = front
                     options.clock = clock
-                    options.limits.exchangeTimeout = .seconds(1)
+                    // Ends the silence; long enough for the exchange that must succeed, on a slow machine, too.
+                    options.limits.exchangeTimeout = .seconds(10)
                 }
                 let url = try world.url("/shapes")
                 try await withThrowingTaskGroup { group in

@@ -31,7 +31,7 @@ struct ValidationStation: Sendable {
             switch self {
             case .seesFields(let validator):
                 guard let fields else { return try validator.validate(head, body: body) }
-                try validator.validate(status: head.statusCode, body: body) { fields[$0] }
+                try validator.validate(status: head.statusCode, body: body) { fields.scanJoinedValue(of: $0) }
             case .seesHead(let validator): try validator.validate(head, body: body)
             }
         }
