@@ -11,7 +11,7 @@ final class CallObservation: Sendable {
     let wantsTimings: Bool
     /// Whether an observer sees values of header fields.
     let showsHeaders: Bool
-    let masks: PathMasks
+    let targets: CallTargets
     let metrics: ClientCounters?
     let tracing: CallTracing?
     /// Whether anyone needs more of a request than its ``CallTarget``.
@@ -30,8 +30,9 @@ final class CallObservation: Sendable {
     init?(
         _ configuration: ApproovSessionConfiguration, names: TokenHeaderNames?, substitutedHeaders: Set<String>, time: any TimeSource
     ) throws {
-        masks = try PathMasks(configuration.maskedPaths)
+        let masks = try PathMasks(configuration.maskedPaths)
         guard !configuration.observers.isEmpty || configuration.metrics != nil || configuration.tracer != nil else { return nil }
+        targets = CallTargets(masks: masks)
         let reserved = PerRequestHeaderStation.reserved(names: names, substitutedHeaders: substitutedHeaders)
         queues = configuration.observers.map { ObserverQueue($0, reserved: reserved) }
         wantsTimings = configuration.observers.contains { $0.wantsTimings }
@@ -54,14 +55,6 @@ final class CallObservation: Sendable {
         ObservedCall(
             self, number: calls.add(1, ordering: .relaxed).newValue, method: MethodLabel.of(request.httpMethod), hiding: secretHeaders)
     }
-}
-
-/// What metrics need to know of a request.
-struct CallTarget: Sendable {
-    /// The canonical name.
-    var host: String
-    var isAttested: Bool
-    var isOblivious: Bool
 }
 
 /// The methods that labels of metrics and spans name; a label must not have a value for each spelling that an app sends.

@@ -1,4 +1,5 @@
 @_spi(Internals) import ApproovBase
+import HTTPClient
 import HTTPTypes
 import Instrumentation
 import Tracing
@@ -52,24 +53,24 @@ final class CallSpan: Sendable {
     /// Ends the span of a call that got a response.
     ///
     /// - Parameters:
-    ///   - request: The request that was sent first.
+    ///   - target: Where the request that was sent first went.
     ///   - status: The status.
     ///   - version: The protocol, such as "HTTP/2".
     ///   - resent: The number of requests that were sent after the first one.
-    func end(_ request: RequestSummary?, status: Int, version: String, resent: Int) {
+    func end(_ target: CallTarget?, status: Int, version: String, resent: Int) {
         let failure = status >= 400 ? String(status) : nil
-        end(CallAttributes(method: method, request: request, status: status, version: version, resent: resent, failure: failure))
+        end(CallAttributes(method: method, target: target, status: status, version: version, resent: resent, failure: failure))
     }
 
     /// Ends the span of a call that failed.
     ///
     /// - Parameters:
-    ///   - request: The request that was sent first; nil if none was.
+    ///   - target: Where the request that was sent first went; nil if none was sent.
     ///   - code: The kind of failure; nil for a cancellation.
     ///   - status: The status; nil without a response.
     ///   - resent: The number of requests that were sent after the first one.
-    func end(_ request: RequestSummary?, failure code: ApproovError.Code?, status: Int?, resent: Int) {
-        end(CallAttributes(method: method, request: request, status: status, resent: resent, failure: FailureLabel.of(code)))
+    func end(_ target: CallTarget?, failure code: ApproovError.Code?, status: Int?, resent: Int) {
+        end(CallAttributes(method: method, target: target, status: status, resent: resent, failure: FailureLabel.of(code)))
     }
 
     private func end(_ call: CallAttributes) {
@@ -89,38 +90,15 @@ final class CallSpan: Sendable {
 
 /// What the attributes of a span tell of a call.
 private struct CallAttributes: Equatable, Sendable {
-    /// What they tell of the request that was sent first.
-    struct Request: Equatable, Sendable {
-        var scheme: String
-        var host: String
-        var port: Int
-        var path: String
-        var queryNames: [String]
-        var isAttested: Bool
-        var isOblivious: Bool
-    }
-
     var method: String
-    var request: Request?
+    /// Where the request that was sent first went; nil if none was sent.
+    var target: CallTarget?
     var status: Int?
     var version: String?
     /// The number of requests that were sent after the first one.
     var resent: Int
     /// The value of `error.type`; nil for a success.
     var failure: String?
-
-    init(method: String, request: RequestSummary?, status: Int?, version: String? = nil, resent: Int, failure: String?) {
-        self.method = method
-        self.request = request.map { request in
-            Request(
-                scheme: request.scheme, host: request.host, port: request.port, path: request.path, queryNames: request.queryNames,
-                isAttested: request.isAttested, isOblivious: request.isOblivious)
-        }
-        self.status = status
-        self.version = version
-        self.resent = resent
-        self.failure = failure
-    }
 
     /// The attributes by their names.
     var all: [String: SpanAttribute] {
@@ -129,18 +107,18 @@ private struct CallAttributes: Equatable, Sendable {
         if let version, version.hasPrefix("HTTP/") { attributes["network.protocol.version"] = .string(String(version.dropFirst(5))) }
         if resent > 0 { attributes["http.request.resend_count"] = .int64(Int64(resent)) }
         if let failure { attributes["error.type"] = .string(failure) }
-        guard let request else { return attributes }
-        attributes["server.address"] = .string(request.host)
-        attributes["server.port"] = .int64(Int64(request.port))
-        attributes["url.scheme"] = .string(request.scheme)
-        attributes["url.full"] = .string(request.url)
-        attributes["approov.attested"] = .bool(request.isAttested)
-        attributes["approov.oblivious"] = .bool(request.isOblivious)
+        guard let target else { return attributes }
+        attributes["server.address"] = .string(target.host)
+        attributes["server.port"] = .int64(Int64(target.port))
+        attributes["url.scheme"] = .string(target.scheme)
+        attributes["url.full"] = .string(target.url)
+        attributes["approov.attested"] = .bool(target.isAttested)
+        attributes["approov.oblivious"] = .bool(target.isOblivious)
         return attributes
     }
 }
 
-extension CallAttributes.Request {
+extension CallTarget {
     /// The URL without the values of its query.
     fileprivate var url: String {
         let query = queryNames.map { $0 == "*" ? "REDACTED" : "\($0)=REDACTED" }.joined(separator: "&")
@@ -155,8 +133,9 @@ struct FieldInjector: Injector {
     let reserved: Set<String>
 
     func inject(_ value: String, forKey key: String, into carrier: inout HTTPFields) {
-        guard let name = HTTPField.Name(key), !key.hasPrefix(":"), !reserved.contains(name.canonicalName), HTTPField.isValidValue(value)
+        guard let name = HTTPField.Name(key), !key.hasPrefix(":"), !reserved.contains(name.canonicalName),
+            let field = HTTPField(name, valid: value)
         else { return }
-        carrier[name] = value
+        if carrier.scan(for: name) { carrier[fields: name] = [field] } else { carrier.append(field) }
     }
 }

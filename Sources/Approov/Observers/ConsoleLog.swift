@@ -27,7 +27,7 @@ public struct ConsoleLog: SessionObserver {
     public let shownHeaders: Set<String>
     private let logger: Logger
     /// The last one: many requests in a row have the same.
-    private let targets = LastValue<Target, Logger.Metadata>()
+    private let targets = LastValue<CallTarget, Logger.Metadata>()
 
     /// Makes a log.
     ///
@@ -103,7 +103,7 @@ public struct ConsoleLog: SessionObserver {
     }
 
     private func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
-        var metadata = targets.value(for: Target(request), make: \.metadata)
+        var metadata = targets.value(for: request.target, make: \.metadata)
         metadata["call"] = .stringConvertible(request.call)
         metadata["attempt"] = .stringConvertible(request.attempt)
         guard withNames else { return metadata }
@@ -126,22 +126,9 @@ public struct ConsoleLog: SessionObserver {
     private static func text(_ duration: Duration) -> Logger.MetadataValue { .stringConvertible(Milliseconds(duration)) }
 }
 
-/// What a line tells of the place of a request.
-private struct Target: Equatable, Sendable {
-    private let method: String
-    private let scheme: String
-    private let host: String
-    private let port: Int
-    private let path: String
-    private let isAttested: Bool
-    private let isOblivious: Bool
-
-    init(_ request: RequestSummary) {
-        (method, scheme, host, port, path) = (request.method, request.scheme, request.host, request.port, request.path)
-        (isAttested, isOblivious) = (request.isAttested, request.isOblivious)
-    }
-
-    var metadata: Logger.Metadata {
+extension CallTarget {
+    /// What a line tells of where a request goes.
+    fileprivate var metadata: Logger.Metadata {
         // With room for what a line adds: a dictionary that grows hashes all its keys again.
         var metadata = Logger.Metadata(minimumCapacity: 20)
         metadata["method"] = .string(method)

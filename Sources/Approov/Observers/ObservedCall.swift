@@ -17,8 +17,8 @@ final class ObservedCall: Sendable {
         var status: Int?
         /// What observers and the tracer get; nil without them.
         var request: RequestSummary?
-        /// The request that was sent first; nil without a tracer.
-        var first: RequestSummary?
+        /// Where the request that was sent first went.
+        var first: CallTarget?
         var response: ResponseSummary?
         var timings: TransferTimings?
         var isOver = false
@@ -78,26 +78,23 @@ final class ObservedCall: Sendable {
     /// The session hands the request to its transport.
     func willSend(_ request: TransportRequest, isAttested: Bool, isOblivious: Bool) {
         let now = observation.time.uptime
+        let target = observation.targets.target(of: request, isAttested: isAttested, isOblivious: isOblivious)
         var (attempt, redirect) = (0, 0)
-        let (isFirst, hidden) = state.withLock { state in
+        let hidden = state.withLock { state in
             (attempt, redirect) = (state.attempt, state.redirect)
-            state.target = CallTarget(host: request.url.host.name, isAttested: isAttested, isOblivious: isOblivious)
+            state.target = target
             state.request = nil
             state.response = nil
             state.status = nil
             state.timings = nil
             state.sentAt = now
             state.sent += 1
-            return (state.sent == 1, hiddenHeaders(state))
+            if state.sent == 1 { state.first = target }
+            return hiddenHeaders(state)
         }
         guard observation.describesRequests else { return }
-        var summary = RequestSummary(
-            request, call: number, attempt: attempt, redirect: redirect, masks: observation.masks, isAttested: isAttested,
-            isOblivious: isOblivious)
-        state.withLock { state in
-            state.request = summary
-            if isFirst, span != nil { state.first = summary }
-        }
+        var summary = RequestSummary(request, to: target, call: number, attempt: attempt, redirect: redirect)
+        state.withLock { [summary] in $0.request = summary }
         for queue in observation.queues where queue.wantsHeads {
             summary.shownHeaders = queue.shown.values(of: request.headerFields, hiding: hidden)
             queue.post(.willSend(summary))

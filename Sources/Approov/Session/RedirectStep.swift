@@ -102,12 +102,12 @@ extension HTTPFields {
     }
 
     private mutating func append(_ name: HTTPField.Name, _ value: String) throws {
-        guard !HTTPField.isValidValue(value) else { return append(HTTPField(name: name, value: value)) }
+        if let field = HTTPField(name, valid: value) { return append(field) }
         // Leading and trailing whitespace is not part of a value (RFC 9110, section 5.5).
         let trimmed = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
-        guard HTTPField.isValidValue(trimmed) else {
+        guard let field = HTTPField(name, valid: trimmed) else {
             throw ApproovError(.badRequest, "the value of the header \(name) has characters that a header may not have")
         }
-        append(HTTPField(name: name, value: trimmed))
+        append(field)
     }
 }

@@ -25,11 +25,13 @@ extension CurlTransfer {
 
     private func setHeaders(_ request: TransportRequest) throws(TransportError) {
         let headers = easy.headers
-        for field in request.headerFields {
-            guard try isSent(field, to: request.url) else { continue }
+        let fields = request.headerFields
+        // By index, because an iterator copies each whole field.
+        for index in fields.indices {
+            let name = fields[index].name
+            guard try isSent(name, fields[index].value, to: request.url) else { continue }
             // Byte for byte: a value need not be UTF-8 (RFC 9110, section 5.5). The semicolon is libcurl's notation for a field without a value.
-            let name = field.name.rawName
-            field.withUnsafeBytesOfValue { headers.add(name, $0.isEmpty ? ";" : ": ", $0) }
+            fields[index].withUnsafeBytesOfValue { headers.add(name.rawName, $0.isEmpty ? ";" : ": ", $0) }
         }
         // Without a value, libcurl leaves out what it would add itself; the last two only when there is content, or could be.
         if !request.headerFields.scan(for: .accept) { headers.add("Accept", ":") }
@@ -41,18 +43,20 @@ extension CurlTransfer {
     }
 
     /// Whether a field goes to libcurl, which sets some itself.
-    private func isSent(_ field: HTTPField, to url: TransportURL) throws(TransportError) -> Bool {
-        let name = field.name.canonicalName
+    private func isSent(
+        _ field: HTTPField.Name, _ value: @autoclosure () -> String, to url: TransportURL
+    ) throws(TransportError) -> Bool {
+        let name = field.canonicalName
         // Most names differ in their lengths already, which are compared faster than texts.
         switch name.utf8.count {
         case 2 where name == "te", 6 where name == "expect", 7 where name == "upgrade", 10 where name == "connection",
             17 where name == "transfer-encoding", 19 where name == "proxy-authorization":
             break
-        case 4 where name == "host": if field.value.lowercased() == url.authority { return false }
+        case 4 where name == "host": if value().lowercased() == url.authority { return false }
         case 14 where name == "content-length": return false
         default: return true
         }
-        throw TransportError(.invalidHeader, "the transport sets the header field \(field.name) itself; remove it from the request")
+        throw TransportError(.invalidHeader, "the transport sets the header field \(field) itself; remove it from the request")
     }
 
     /// Fills libcurl's buffer with the next bytes of the request's content.

@@ -24,6 +24,14 @@ public struct TokenKey: Hashable, Sendable {
         self.authorization = authorization
     }
 
+    /// Hashes the parts that tell most keys of an app apart: the store is asked for each request.
+    ///
+    /// - Parameter hasher: The hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(account)
+        hasher.combine(clientID)
+    }
+
     /// All parts in one text; the lengths make it impossible that two keys have the same.
     package var text: String {
         [account, clientID, tokenEndpoint, authorization.type.rawValue, authorization.level.rawValue]

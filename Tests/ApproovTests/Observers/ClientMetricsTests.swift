@@ -1,4 +1,5 @@
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -55,7 +56,9 @@ import Testing
     private final class Reentrant: MetricsFactory {
         let inner = TestMetrics()
         let counters = Shared<ClientCounters?>(nil)
-        let target = CallTarget(host: "api.test", isAttested: false, isOblivious: false)
+        let target: CallTarget
+
+        init(_ target: CallTarget) { self.target = target }
 
         func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
             let own = counters.change { counters in
@@ -83,7 +86,9 @@ import Testing
 
     @Test("A factory may count over the same counters, and no call is lost")
     func reentrant() throws {
-        let factory = Reentrant()
+        let request = try TransportRequest(
+            url: TransportURL("https://api.test/"), policy: TrustPolicy(rules: HostMap([]), defaultAnchors: .system()))
+        let factory = Reentrant(CallTarget(request, masks: try PathMasks(), isAttested: false, isOblivious: false))
         let counters = ClientCounters(ClientMetrics(factory: factory, hosts: ["api.test"]))
         factory.counters.value = counters
         counters.finished(method: "GET", target: factory.target, status: 204, duration: .seconds(2))

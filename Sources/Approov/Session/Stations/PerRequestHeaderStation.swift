@@ -39,7 +39,7 @@ struct PerRequestHeaderStation: Sendable {
     private func add(_ scope: PerRequestHeaders.Scope, to step: inout RedirectStep) throws {
         guard let headers, headers.scope == scope else { return }
         for (name, value) in headers.make(step.request) {
-            guard let parsed = HTTPField.Name(name), !name.hasPrefix(":"), HTTPField.isValidValue(value) else {
+            guard let parsed = HTTPField.Name(name), !name.hasPrefix(":"), let field = HTTPField(parsed, valid: value) else {
                 throw ApproovError(
                     .badRequest,
                     "perRequestHeaders made a malformed header field: \(LoggableText.name(name)); return a valid name and value")
@@ -47,7 +47,7 @@ struct PerRequestHeaderStation: Sendable {
             guard !reserved.contains(parsed.canonicalName), !parsed.canonicalName.hasPrefix("proxy-") else {
                 throw ApproovError(.badRequest, "perRequestHeaders must not set \(LoggableText.name(name)): leave it out")
             }
-            if !step.perRequestFields.scan(for: parsed) { step.perRequestFields.append(HTTPField(name: parsed, value: value)) }
+            if !step.perRequestFields.scan(for: parsed) { step.perRequestFields.append(field) }
         }
     }
 
