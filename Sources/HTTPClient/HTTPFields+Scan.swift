@@ -14,9 +14,9 @@ extension HTTPFields {
         return self[first].value
     }
 
-    /// The values of all fields with this name, joined by a comma and a space (RFC 9110, section 5.3); nil if there is none.
+    /// The values of all fields with this name, joined as the library does, mostly by a comma and a space; nil if there is none.
     ///
-    /// The library's look-up joins also a single value, which takes ten times as long.
+    /// The library's look-up is slow, even for a single field.
     package func scanJoinedValue(of name: HTTPField.Name) -> String? {
         scan(for: name) ? scanValue(of: name) ?? self[name] : nil
     }

@@ -44,19 +44,19 @@ extension CurlTransfer {
 
     /// Whether a field goes to libcurl, which sets some itself.
     private func isSent(
-        _ field: HTTPField.Name, _ value: @autoclosure () -> String, to url: TransportURL
+        _ name: HTTPField.Name, _ value: @autoclosure () -> String, to url: TransportURL
     ) throws(TransportError) -> Bool {
-        let name = field.canonicalName
+        let canonical = name.canonicalName
         // Most names differ in their lengths already, which are compared faster than texts.
-        switch name.utf8.count {
-        case 2 where name == "te", 6 where name == "expect", 7 where name == "upgrade", 10 where name == "connection",
-            17 where name == "transfer-encoding", 19 where name == "proxy-authorization":
+        switch canonical.utf8.count {
+        case 2 where canonical == "te", 6 where canonical == "expect", 7 where canonical == "upgrade", 10 where canonical == "connection",
+            17 where canonical == "transfer-encoding", 19 where canonical == "proxy-authorization":
             break
-        case 4 where name == "host": if value().lowercased() == url.authority { return false }
-        case 14 where name == "content-length": return false
+        case 4 where canonical == "host": if value().lowercased() == url.authority { return false }
+        case 14 where canonical == "content-length": return false
         default: return true
         }
-        throw TransportError(.invalidHeader, "the transport sets the header field \(field) itself; remove it from the request")
+        throw TransportError(.invalidHeader, "the transport sets the header field \(name) itself; remove it from the request")
     }
 
     /// Fills libcurl's buffer with the next bytes of the request's content.
