@@ -11,6 +11,8 @@ struct ValidFieldTests {
             let character = String(UnicodeScalar(byte))
             return [character, "a\(character)", "\(character)a", "a\(character)a"]
         }
+        // Swift's characters and its canonical equivalence must not hide a byte that is not allowed.
+        values += [" \u{301}a", "\r\u{301}", "a\u{0}\u{301}", "a \u{301}", "\u{37E}", "\u{212A}"]
         for value in values {
             let field = HTTPField(.accept, valid: value)
             #expect((field != nil) == HTTPField.isValidValue(value), "\(Array(value.utf8))")

@@ -45,8 +45,8 @@ extension Resource {
     ) async throws -> CachedData {
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
-        // A response from the cache was not sent for, so the rules run again to judge it, also within a call of another request.
-        return try await AppliedRules.$current.withValue(nil) {
+        // No request is sent for a response from the cache, so the rules run again to judge it.
+        return try await AppliedRules.$current.withValue(client.cache == nil ? AppliedRules() : nil) {
             let result: CachedData
             if let cache = client.cache {
                 result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)

@@ -3,8 +3,9 @@ import Synchronization
 
 /// What rules set for the request that a task sends now.
 ///
-/// Rules run for each attempt and each redirect. What they set for the URL that was asked for also judges the response, so they need not run
-/// again for each validator, retry and status.
+/// Rules run for each attempt and each redirect. What they set for the last URL also judges the response, so they need not run again for
+/// each validator, retry and status. They do run again for a URL that was not the last one: the statuses are those of the URL that the
+/// caller asked for, also after a redirect.
 final class AppliedRules: Sendable {
     /// A class, so that a look-up copies one reference under the lock.
     private final class Applied: Sendable {
@@ -18,7 +19,7 @@ final class AppliedRules: Sendable {
         }
     }
 
-    /// The object of the call that the current task makes; nil outside of a client's call, and in one that may be answered from a cache.
+    /// The object of the call that the current task makes; nil outside of a client's call, and in one that a cache may answer.
     @TaskLocal static var current: AppliedRules?
 
     private let last = Mutex<Applied?>(nil)

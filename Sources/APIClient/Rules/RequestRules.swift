@@ -12,10 +12,10 @@ import HTTPClient
 /// try rules.configure("reports/**", description: "slow reports") { $0.timeout = .seconds(300) }
 /// ```
 ///
-/// All rules that match apply, in their order, so that later rules win. They run again for each request, so a changed value takes
-/// effect with the next one. They also run again for each redirect and each retry, so a header of a rule does not go to a URL that the rule
-/// does not match. After a redirect to another origin, only headers with known names go along, such as Accept-Language: another one may be a credential, and a server chose the URL.
-/// If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
+/// All rules that match apply, in their order, so that later rules win. They run again for each request and each retry, so a changed value
+/// takes effect with the next one. They also run again for each redirect, so a header of a rule does not go to a URL that the rule does not
+/// match. After a redirect to another origin, only headers with known names go along, such as Accept-Language: another one may be a
+/// credential, and a server chose the URL. If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///
 /// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
 /// count.
@@ -115,7 +115,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         return configuration
     }
 
-    /// Returns a part of what the rules set when the current call sent its last request to this URL; runs them if it has sent none.
+    /// Returns a part of what these rules set for the last request of the current call, if that went to this URL; otherwise runs them.
     func applied<Part>(to url: URL, _ part: (ScopedConfiguration) -> Part) -> Part {
         AppliedRules.current?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
     }

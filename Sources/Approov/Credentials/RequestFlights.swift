@@ -74,8 +74,11 @@ final class RequestFlights: Sendable {
         }
     }
 
-    /// Takes a flight off the list; the flight still has its record, which thus does not end under the lock.
-    func remove(_ id: UInt64) { state.withLock { _ = $0.flights.removeValue(forKey: id) } }
+    /// Takes a flight off the list.
+    func remove(_ id: UInt64) {
+        // Returned, so that the record does not end under the lock.
+        _ = state.withLock { $0.flights.removeValue(forKey: id) }
+    }
 
     /// Wipes what the session has of earlier users.
     ///

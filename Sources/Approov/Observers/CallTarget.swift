@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// Where a request goes and how, as observers, metrics and a tracer see it.
 ///
-/// A class, because many requests in a row have the same target: they share it, and who keeps something for it compares one reference.
+/// A class, because many requests in a row have the same target. They share it, and a cache finds it again by comparing one reference.
 final class CallTarget: Sendable {
     let method: String
     /// "http" or "https".

@@ -26,8 +26,8 @@ public struct ConsoleLog: SessionObserver {
     /// The names of header fields whose values are shown; see `SessionObserver.shownHeaders`.
     public let shownHeaders: Set<String>
     private let logger: Logger
-    /// The last one: many requests in a row have the same.
-    private let targets = LastValue<CallTarget, Logger.Metadata>()
+    /// The metadata of the last target: many requests in a row have the same.
+    private let lastMetadata = LastValue<CallTarget, Logger.Metadata>()
 
     /// Makes a log.
     ///
@@ -103,7 +103,7 @@ public struct ConsoleLog: SessionObserver {
     }
 
     private func fields(of request: RequestSummary, withNames: Bool) -> Logger.Metadata {
-        var metadata = targets.value(for: request.target, make: \.metadata)
+        var metadata = lastMetadata.value(for: request.target, make: \.metadata)
         metadata["call"] = .stringConvertible(request.call)
         metadata["attempt"] = .stringConvertible(request.attempt)
         guard withNames else { return metadata }
@@ -127,7 +127,7 @@ public struct ConsoleLog: SessionObserver {
 }
 
 extension CallTarget {
-    /// What a line tells of where a request goes.
+    /// The part of a line's metadata that says where a request goes.
     fileprivate var metadata: Logger.Metadata {
         // With room for what a line adds: a dictionary that grows hashes all its keys again.
         var metadata = Logger.Metadata(minimumCapacity: 20)

@@ -85,7 +85,7 @@ public struct RequestSummary: Sendable, Hashable, CustomReflectable {
     /// Where the request goes.
     var target: CallTarget { parts.target }
 
-    /// The properties, as a summary without shared parts would print them.
+    /// Lists the public properties; without this, `print` would show the class that holds them.
     public var customMirror: Mirror {
         Mirror(
             self,

@@ -10,17 +10,39 @@ enum SocketTable {
     /// - Returns: False, too, when there is no such connection.
     static func isRead(port: Int, peer: Int) -> Bool {
         var (isSent, isRead) = (false, false)
-        for line in read().split(separator: "\n").dropFirst() {
-            // Number, local address, remote address, state, tx_queue:rx_queue, all of them hexadecimal.
-            let fields = line.split(separator: " ")
-            guard fields.count > 4 else { continue }
-            switch (number(fields[1]), number(fields[2])) {
-            case (peer, port): isSent = fields[4].hasPrefix("00000000:")
-            case (port, peer): isRead = fields[4].hasSuffix(":00000000")
+        for row in rows() {
+            switch (row.port, row.peer) {
+            case (peer, port): isSent = row.queues.hasPrefix("00000000:")
+            case (port, peer): isRead = row.queues.hasSuffix(":00000000")
             default: break
             }
         }
         return isSent && isRead
+    }
+
+    /// Counts the open client sockets of a server.
+    ///
+    /// - Parameter port: The server's port.
+    /// - Returns: The number of clients to which no end of the connection has come.
+    static func openClients(ofServerAt port: Int) -> Int {
+        // 01 is TCP_ESTABLISHED; a socket that received the peer's FIN is in another state.
+        rows().count { $0.peer == port && $0.state == "01" }
+    }
+
+    private struct Row {
+        var port: Int?
+        var peer: Int?
+        var state: Substring
+        var queues: Substring
+    }
+
+    private static func rows() -> [Row] {
+        read().split(separator: "\n").dropFirst().compactMap { line in
+            // Number, local address, remote address, state, tx_queue:rx_queue, all of them hexadecimal.
+            let fields = line.split(separator: " ")
+            guard fields.count > 4 else { return nil }
+            return Row(port: number(fields[1]), peer: number(fields[2]), state: fields[3], queues: fields[4])
+        }
     }
 
     /// Reads the whole table; Foundation's `String(contentsOfFile:)` stops after its first page.

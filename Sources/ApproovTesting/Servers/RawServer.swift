@@ -107,6 +107,12 @@ public final class RawServer: Sendable {
     /// `requests` stays 0, because the server parses nothing.
     public var counters: ServerCounters { ledger.counters }
 
+    /// The number of clients whose connection has not ended for them.
+    ///
+    /// A client learns of a close after the server's ``counters`` do: the system may be busy, or a child process that is just starting
+    /// may still hold a copy of the server's descriptor. A test that needs a client to know waits until this is 0.
+    public var openClients: Int { SocketTable.openClients(ofServerAt: port) }
+
     /// The bytes received on all connections, after decryption, up to the recording limit.
     public var received: [UInt8] { record.bytes }
 

@@ -22,8 +22,10 @@ struct AppliedRulesTests {
         return try APIClient(base: base, session: session).configured { try $0.configure("**", description: "all", change) }
     }
 
-    @Test("The rules run once for each request that is sent, and its response is judged by what they set then")
-    func once() async throws {
+    @Test(
+        "The rules run once for each request that is sent, and its response is judged by what they set then",
+        arguments: [false, true])
+    func once(mayUseCache: Bool) async throws {
         let runs = Shared(0)
         let client = try client {
             TransportResponse(status: 200, url: $0.url)
@@ -34,11 +36,13 @@ struct AppliedRulesTests {
             configuration.validators = [StatusValidator(runs.value == 1 ? 200..<201 : 500..<501)]
             configuration.retries = RetryPolicy(limit: 0)
         }
-        let response = try await client.resource("x").send(.get)
-        #expect(response.head.statusCode == 200)
+        // The client has no cache, so both ways send each request.
+        let resource = try client.resource("x")
+        let status = { mayUseCache ? try await resource.cachedData().head.statusCode : try await resource.send(.get).head.statusCode }
+        #expect(try await status() == 200)
         #expect(runs.value == 1)
         // The next request has what the rules set for it.
-        await #expect(throws: ApproovError.self) { try await client.resource("x").send(.get) }
+        await #expect(throws: ApproovError.self) { try await status() }
         #expect(runs.value == 2)
     }
 

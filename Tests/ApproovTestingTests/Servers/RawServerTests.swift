@@ -81,6 +81,25 @@ struct RawServerTests {
         transport.shutdown()
     }
 
+    @Test("A client counts as open until the end of its connection has reached it, even after the server has closed its descriptor")
+    func openClients() async throws {
+        let isClosing = Gate()
+        let server = try await RawServer.start { _ in try await isClosing.wait() }
+        #expect(server.openClients == 0)
+        let client = try RawClient(port: server.port)
+        #expect(await eventually { server.counters.open == 1 })
+        #expect(server.openClients == 1)
+        // A copy of the server's descriptor, as a child process has one while it starts.
+        let copy = try #require(copyOfDescriptor(from: server.port, to: client.port))
+        isClosing.open()
+        #expect(await eventually { server.counters.open == 0 })
+        #expect(server.openClients == 1)
+        close(copy)
+        #expect(await eventually { server.openClients == 0 })
+        #expect(await client.readToEnd().isClosed)
+        await server.stop()
+    }
+
     @Test("Stopping the server ends a script that would wait without limit")
     func stopping() async throws {
         let server = try await RawServer.start { await $0.waitForClose() }
@@ -91,4 +110,19 @@ struct RawServerTests {
         #expect(server.counters.open == 0)
         await #expect(throws: URLError.self) { try await answer.value }
     }
+}
+
+/// Copies this process's descriptor of a connection between two ports of 127.0.0.1.
+private func copyOfDescriptor(from port: Int, to peer: Int) -> Int32? {
+    typealias Query = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    func portNumber(of descriptor: Int32, _ query: Query) -> Int? {
+        // sockaddr_in (ip(7)): family, then port and address in network order.
+        var address = [UInt8](repeating: 0, count: 16)
+        var size = socklen_t(address.count)
+        let result = address.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { $0.baseAddress.map { query(descriptor, $0, &size) } ?? -1 }
+        }
+        return result == 0 ? Int(address[2]) << 8 | Int(address[3]) : nil
+    }
+    return (3..<Int32(4096)).first { portNumber(of: $0, getsockname) == port && portNumber(of: $0, getpeername) == peer }.map { dup($0) }
 }

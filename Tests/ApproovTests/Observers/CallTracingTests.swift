@@ -125,6 +125,17 @@ import Tracing
         }
     }
 
+    @Test("A tracer's field replaces all fields of that name, whatever their case, and leaves the others in order")
+    func replacing() throws {
+        var fields = HTTPFields()
+        for (name, value) in [("Accept", "a"), ("Traceparent", "1"), ("Via", "b"), ("TRACEPARENT", "2"), ("Via", "c")] {
+            fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
+        Greedy().inject(ServiceContext.topLevel, into: &fields, using: FieldInjector(reserved: []))
+        #expect(fields[values: try #require(HTTPField.Name("traceparent"))] == ["00-1-2-01"])
+        #expect(fields[values: .accept] == ["a"] && fields[values: .via] == ["b", "c"])
+    }
+
     @Test("A tracer can set neither the session's own fields nor malformed ones")
     func greedy() throws {
         var fields: HTTPFields = [.authorization: "own"]

@@ -84,6 +84,30 @@ import Testing
         #expect(observer.requests.value.map(\.call) == [1, 1, 1, 1, 2, 2])
     }
 
+    @Test("A summary prints its public properties, and nothing that is masked")
+    func printing() async throws {
+        let world = try World()
+        let observer = RecordingObserver()
+        let session = try world.configured {
+            $0.observers = [observer]
+            $0.maskedPaths = ["/reset/*"]
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/reset/secret?code=secret", ["X-Secret": "secret"]))
+        #expect(await observer.calls(1))
+        let summary = try #require(observer.requests.value.first)
+        #expect(
+            Mirror(reflecting: summary).children.map(\.label) == [
+                "call", "attempt", "redirect", "method", "scheme", "host", "port", "path", "queryNames", "headerNames", "shownHeaders",
+                "bodySize", "isAttested", "isOblivious",
+            ])
+        var dumped = ""
+        dump(summary, to: &dumped)
+        for text in [String(reflecting: summary), "\(summary)", dumped] {
+            #expect(text.contains("/reset/*") && text.contains("x-secret") && !text.lowercased().contains("parts"), "\(text)")
+            #expect(!text.replacing("x-secret", with: "").contains("secret"), "\(text)")
+        }
+    }
+
     @Test("A failure says its code and whether the session tries again, and a failure before anything was sent has no request")
     func failures() async throws {
         let world = try World()

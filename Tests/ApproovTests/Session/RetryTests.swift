@@ -1,5 +1,6 @@
 import Approov
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -84,6 +85,73 @@ import Testing
         request.httpBodyStream = InputStream(data: Data("x".utf8))
         _ = try await world.session(interceptors: [Retrying()]).data(for: request)
         #expect(world.apiRequests.map(\.url.target) == ["/form", "/seen"])
+    }
+
+    /// Counts how often it is asked, and has a request sent again as often as `limit` says.
+    private struct Custom: RequestInterceptor {
+        let asked = Shared<[Int]>([])
+        var limit = 0
+        func retry(_ exchange: RequestExchange) async -> RetryDecision {
+            asked.change { $0.append(exchange.ownRetries) }
+            return exchange.ownRetries < limit ? .retry : .doNotRetry
+        }
+    }
+
+    /// The interceptors of each kind, in an order, and what they are asked.
+    private struct Chain {
+        let refusals = Shared(0)
+        let source = CountingSource(last: 1)
+        let custom: Custom
+        let interceptors: [any RequestInterceptor]
+
+        init(_ world: World, order: String, limit: Int) throws {
+            custom = Custom(limit: limit)
+            var policy = RetryPolicy(limit: 1)
+            policy.firstDelay = .zero
+            let credential = try AuthenticatedRequests(
+                source: source, hosts: [HostPattern("api.test")],
+                renewsOn: { [refusals] response in
+                    refusals.change { $0 += 1 }
+                    return response.statusCode == 401
+                }, clock: world.clock)
+            let all: [Character: any RequestInterceptor] = ["p": policy, "a": credential, "c": custom]
+            interceptors = order.compactMap { all[$0] }
+        }
+    }
+
+    @Test("All interceptors are asked in order until one has the request sent again", arguments: ["pac", "cap", "acp", "cpa"])
+    func chains(order: String) async throws {
+        // A success: each is asked once, and none has it sent again.
+        let world = try World()
+        var chain = try Chain(world, order: order, limit: 0)
+        var session = try world.session(interceptors: chain.interceptors)
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 200)
+        #expect(chain.custom.asked.value == [0] && chain.refusals.value == 1 && chain.source.renewals.value == 0)
+        #expect(world.apiRequests.count == 1)
+
+        // A refused credential: the renewal ends the questions about the first response. All are asked about the second one.
+        world.api.value = { request in
+            let isValid = request.headerFields[.authorization] == "Bearer t1"
+            return TransportResponse(status: isValid ? 200 : 401, url: request.url)
+        }
+        chain = try Chain(world, order: order, limit: 0)
+        session = try world.session(interceptors: chain.interceptors)
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 200)
+        let isCustomFirst = order.prefix { $0 != "a" }.contains("c")
+        #expect(chain.custom.asked.value == (isCustomFirst ? [0, 0] : [0]))
+        // After its own retry the credential is not asked again.
+        #expect(chain.refusals.value == 1 && chain.source.renewals.value == 1)
+        #expect(world.apiRequests.count == 3)
+    }
+
+    @Test("An interceptor after one that declines has the request sent again", arguments: ["pac", "apc", "acp"])
+    func declining(order: String) async throws {
+        let world = try World()
+        let chain = try Chain(world, order: order, limit: 2)
+        let session = try world.session(interceptors: chain.interceptors)
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 200)
+        #expect(chain.custom.asked.value == [0, 1, 2] && chain.refusals.value == 3)
+        #expect(world.apiRequests.count == 3)
     }
 
     @Test("Without interceptors no request is sent again")

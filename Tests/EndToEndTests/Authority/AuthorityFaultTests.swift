@@ -62,7 +62,7 @@ struct AuthorityFaultTests {
                 let app = try await world.app { options in
                     options.front = front
                     options.clock = clock
-                    // Ends the silence; long enough for the exchange that must succeed, on a slow machine, too.
+                    // Ends the silence and the very slow answer; long enough for the exchange that must succeed on a slow machine.
                     options.limits.exchangeTimeout = .seconds(10)
                 }
                 let url = try world.url("/shapes")

@@ -102,7 +102,7 @@ final class ResponseStation: Sendable {
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
-    /// - Returns: The interceptor, and what it says already; nil if no interceptor wants that.
+    /// - Returns: The interceptor and its answer; nil if no interceptor wants that.
     /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the response's head.
     func firstRetrier(
         for sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]
@@ -169,17 +169,17 @@ final class ResponseStation: Sendable {
 /// Where to begin to ask the interceptors whether to send a request again.
 struct RetrierStart {
     var index = 0
-    /// What that interceptor says; nil if it was not asked yet.
+    /// That interceptor's answer; nil if it was not asked yet.
     ///
     /// Kept, because it may ask the app, which decides once.
     var answer: RetrierAnswer?
 }
 
-/// What an interceptor says, without a wait, to the question whether to send a request again.
+/// An interceptor's answer, without a wait, to the question whether to send a request again.
 enum RetrierAnswer {
     case decided(RetryDecision)
     /// It decides after a wait.
-    case asks(any RequestInterceptor)
+    case mustWait(any RequestInterceptor)
     /// The response refuses its credential: it decides after a renewal.
     case renews(any CredentialInterceptor)
 
@@ -187,7 +187,7 @@ enum RetrierAnswer {
     func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
         switch self {
         case .decided(let decision): decision
-        case .asks(let interceptor): await interceptor.retry(exchange)
+        case .mustWait(let interceptor): await interceptor.retry(exchange)
         case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
         }
     }
@@ -210,7 +210,7 @@ private enum Retrier: Sendable {
 
     func answer(to exchange: RequestExchange) -> RetrierAnswer {
         switch self {
-        case .decides(let interceptor): .asks(interceptor)
+        case .decides(let interceptor): .mustWait(interceptor)
         case .decidesAtOnce(let interceptor): .decided(interceptor.retryAtOnce(exchange))
         case .renews(let interceptor): interceptor.isRefused(exchange) ? .renews(interceptor) : .decided(.doNotRetry)
         }
