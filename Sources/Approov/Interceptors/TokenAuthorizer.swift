@@ -147,7 +147,7 @@ final class TokenAuthorizer: Sendable {
 
     /// Removes the caller's own values: only the SDK sets these headers.
     private func removeOwn(from fields: inout HTTPFields) {
-        if fields.indices.contains(where: { names.isOwn(fields[$0].name) }) { fields.removeAll(where: names.isOwn) }
+        if names.hasOwn(fields) { fields.removeAll(where: names.isOwn) }
     }
 
     private func appendStatus(of result: TokenFetchResult, to fields: inout HTTPFields) {

@@ -72,6 +72,11 @@ struct TokenHeaderNames: Sendable {
         }
     }
 
+    /// Whether the fields contain one that the SDK alone sets.
+    func hasOwn(_ fields: HTTPFields) -> Bool {
+        fields.scan(for: token) || traceID.map { fields.scan(for: $0) } ?? false || status.map { fields.scan(for: $0) } ?? false
+    }
+
     /// Whether the fields contain a token.
     func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: token) }
 

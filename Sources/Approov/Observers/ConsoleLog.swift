@@ -41,8 +41,8 @@ public struct ConsoleLog: SessionObserver {
         shownHeaders = showing
     }
 
-    /// Whether the log is on.
-    public var wantsTimings: Bool { level != .off }
+    /// Whether lines show the time of each phase.
+    public var wantsTimings: Bool { level == .debug }
 
     /// Whether each request and each response gets a line.
     public var wantsHeads: Bool { level == .debug }

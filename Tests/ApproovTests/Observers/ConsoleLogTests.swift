@@ -47,6 +47,22 @@ import Testing
         #expect(lines.allSatisfy { !$0.contains("secret") })
     }
 
+    @Test("Only the log at debug asks for timings, and shows them", arguments: [ConsoleLog.Level.off, .info, .debug])
+    func timings(level: ConsoleLog.Level) async throws {
+        let world = try World()
+        world.api.value = { request in
+            request.options.onTimings?(TransferTimings(firstByte: .milliseconds(5), total: .milliseconds(6)))
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let record = LogRecord()
+        let session = try world.configured { $0.observers = [ConsoleLog(level: level, logger: record.logger)] }
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect((world.apiRequests.last?.options.onTimings != nil) == (level == .debug))
+        guard level != .off else { return }
+        let lines = await record.lines(with: "finished")
+        #expect(lines.contains { $0.contains("first-byte") } == (level == .debug))
+    }
+
     @Test("A failure is a warning with its code, and the log at off has no lines")
     func failure() async throws {
         let lines = try await log(.info, "https://api.test/lost")
