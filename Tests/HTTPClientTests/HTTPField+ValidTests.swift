@@ -11,7 +11,7 @@ struct ValidFieldTests {
             let character = String(UnicodeScalar(byte))
             return [character, "a\(character)", "\(character)a", "a\(character)a"]
         }
-        // Swift's characters and its canonical equivalence must not hide a byte that is not allowed.
+        // Swift's characters must not hide a byte that is not allowed, and its canonical equivalence must not change a value.
         values += [" \u{301}a", "\r\u{301}", "a\u{0}\u{301}", "a \u{301}", "\u{37E}", "\u{212A}"]
         for value in values {
             let field = HTTPField(.accept, valid: value)

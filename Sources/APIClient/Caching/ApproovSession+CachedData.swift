@@ -45,7 +45,8 @@ extension Resource {
     ) async throws -> CachedData {
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
-        // No request is sent for a response from the cache, so the rules run again to judge it.
+        // Without a cache, what the rules set for the request judges its response. No request is sent for a response from a cache, so the
+        // rules run again to judge it.
         return try await AppliedRules.$current.withValue(client.cache == nil ? AppliedRules() : nil) {
             let result: CachedData
             if let cache = client.cache {

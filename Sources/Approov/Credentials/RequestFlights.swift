@@ -76,7 +76,7 @@ final class RequestFlights: Sendable {
 
     /// Takes a flight off the list.
     func remove(_ id: UInt64) {
-        // Returned, so that the record does not end under the lock.
+        // Returned, so that a record that nothing else holds does not end under the lock.
         _ = state.withLock { $0.flights.removeValue(forKey: id) }
     }
 

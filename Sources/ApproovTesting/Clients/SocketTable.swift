@@ -10,7 +10,7 @@ enum SocketTable {
     /// - Returns: False, too, when there is no such connection.
     static func isRead(port: Int, peer: Int) -> Bool {
         var (isSent, isRead) = (false, false)
-        for row in rows() {
+        for row in (try? rows()) ?? [] {
             switch (row.port, row.peer) {
             case (peer, port): isSent = row.queues.hasPrefix("00000000:")
             case (port, peer): isRead = row.queues.hasSuffix(":00000000")
@@ -20,34 +20,47 @@ enum SocketTable {
         return isSent && isRead
     }
 
-    /// Counts the open client sockets of a server.
+    /// Counts the client sockets on which neither side has ended the connection.
     ///
-    /// - Parameter port: The server's port.
-    /// - Returns: The number of clients to which no end of the connection has come.
-    static func openClients(ofServerAt port: Int) -> Int {
+    /// - Parameter port: The server's port; the server listens on 127.0.0.1.
+    /// - Returns: The number of clients, without those that use IPv6 sockets.
+    /// - Throws: `TestServerError` when the table cannot be read.
+    static func openClients(ofServerAt port: Int) throws -> Int {
+        // The table has an address as the machine's own number, although its bytes are in network order.
+        let server = hexadecimal(UInt32(0x7F00_0001).bigEndian, digits: 8) + ":" + hexadecimal(UInt32(port), digits: 4)
         // 01 is TCP_ESTABLISHED; a socket that received the peer's FIN is in another state.
-        rows().count { $0.peer == port && $0.state == "01" }
+        return try rows().count { $0.remote == server && $0.state == "01" }
+    }
+
+    private static func hexadecimal(_ number: UInt32, digits: Int) -> String {
+        let text = String(number, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
     private struct Row {
-        var port: Int?
-        var peer: Int?
+        var local: Substring
+        var remote: Substring
         var state: Substring
         var queues: Substring
+
+        var port: Int? { SocketTable.number(local) }
+        var peer: Int? { SocketTable.number(remote) }
     }
 
-    private static func rows() -> [Row] {
-        read().split(separator: "\n").dropFirst().compactMap { line in
+    private static func rows() throws -> [Row] {
+        try read().split(separator: "\n").dropFirst().compactMap { line in
             // Number, local address, remote address, state, tx_queue:rx_queue, all of them hexadecimal.
             let fields = line.split(separator: " ")
             guard fields.count > 4 else { return nil }
-            return Row(port: number(fields[1]), peer: number(fields[2]), state: fields[3], queues: fields[4])
+            return Row(local: fields[1], remote: fields[2], state: fields[3], queues: fields[4])
         }
     }
 
     /// Reads the whole table; Foundation's `String(contentsOfFile:)` stops after its first page.
-    private static func read() -> String {
-        guard let file = fopen("/proc/net/tcp", "r") else { return "" }
+    private static func read() throws -> String {
+        guard let file = fopen("/proc/net/tcp", "r") else {
+            throw TestServerError("/proc/net/tcp cannot be read: \(String(cString: strerror(errno)))")
+        }
         defer { fclose(file) }
         var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {

@@ -110,8 +110,9 @@ public final class RawServer: Sendable {
     /// The number of clients whose connection has not ended for them.
     ///
     /// A client learns of a close after the server's ``counters`` do: the system may be busy, or a child process that is just starting
-    /// may still hold a copy of the server's descriptor. A test that needs a client to know waits until this is 0.
-    public var openClients: Int { SocketTable.openClients(ofServerAt: port) }
+    /// may still hold a copy of the server's descriptor. A test that needs a client to know waits until this is 0. Clients that have ended
+    /// their own side, and clients with IPv6 sockets, do not count. Throws `TestServerError` when the system's table cannot be read.
+    package var openClients: Int { get throws { try SocketTable.openClients(ofServerAt: port) } }
 
     /// The bytes received on all connections, after decryption, up to the recording limit.
     public var received: [UInt8] { record.bytes }

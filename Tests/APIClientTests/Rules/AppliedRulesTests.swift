@@ -25,7 +25,7 @@ struct AppliedRulesTests {
     @Test(
         "The rules run once for each request that is sent, and its response is judged by what they set then",
         arguments: [false, true])
-    func once(mayUseCache: Bool) async throws {
+    func once(isCachedData: Bool) async throws {
         let runs = Shared(0)
         let client = try client {
             TransportResponse(status: 200, url: $0.url)
@@ -38,7 +38,7 @@ struct AppliedRulesTests {
         }
         // The client has no cache, so both ways send each request.
         let resource = try client.resource("x")
-        let status = { mayUseCache ? try await resource.cachedData().head.statusCode : try await resource.send(.get).head.statusCode }
+        let status = { isCachedData ? try await resource.cachedData().head.statusCode : try await resource.send(.get).head.statusCode }
         #expect(try await status() == 200)
         #expect(runs.value == 1)
         // The next request has what the rules set for it.
@@ -70,6 +70,35 @@ struct AppliedRulesTests {
         // Each request has the header of a later run.
         let headers = sent.value.compactMap { Int($0.dropFirst(3)) }
         #expect(headers.count == 3 && headers == headers.sorted() && Set(headers).count == 3)
+    }
+
+    @Test("A request that is sent while another one is judged under the same rules does not change them", arguments: [false, true])
+    func nestedUnderSameRules(isCachedData: Bool) async throws {
+        let runs = Shared(0)
+        let inner = try client {
+            TransportResponse(status: 200, url: $0.url)
+        } _: { configuration in
+            runs.change { $0 += 1 }
+            // Only what the first run set accepts the outer response.
+            configuration.statuses = runs.value == 1 ? 200..<201 : 404..<405
+        }
+        struct Nests: RequestInterceptor {
+            let client: APIClient
+            let isCachedData: Bool
+            func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+                // The statuses refuse this response; the rules ran for it, and that is enough.
+                if isCachedData {
+                    _ = try? await client.resource("x").cachedData()
+                } else {
+                    _ = try? await client.resource("x").send(.get)
+                }
+                return .doNotRetry
+            }
+        }
+        var outer = inner
+        outer.interceptors = [Nests(client: inner, isCachedData: isCachedData)]
+        #expect(try await outer.resource("x").send(.get).head.statusCode == 200)
+        #expect(runs.value == 2)
     }
 
     @Test("A request that is sent while another one is judged has its own rules")

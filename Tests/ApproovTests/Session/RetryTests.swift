@@ -144,6 +144,26 @@ import Testing
         #expect(world.apiRequests.count == 3)
     }
 
+    @Test("A policy has the request sent again, whether it is asked before or after the others", arguments: ["pac", "cap", "acp", "cpa"])
+    func chainsWithPolicy(order: String) async throws {
+        let world = try World()
+        let count = Shared(0)
+        world.api.value = { request in
+            TransportResponse(
+                status: count.change {
+                    $0 += 1; return $0
+                } == 1 ? 503 : 200, url: request.url)
+        }
+        let chain = try Chain(world, order: order, limit: 0)
+        let session = try world.session(interceptors: chain.interceptors)
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 200)
+        #expect(world.apiRequests.count == 2 && chain.source.renewals.value == 0)
+        // About the first response, only those before the policy are asked.
+        let beforePolicy = order.prefix { $0 != "p" }
+        #expect(chain.custom.asked.value == (beforePolicy.contains("c") ? [0, 0] : [0]))
+        #expect(chain.refusals.value == (beforePolicy.contains("a") ? 2 : 1))
+    }
+
     @Test("An interceptor after one that declines has the request sent again", arguments: ["pac", "apc", "acp"])
     func declining(order: String) async throws {
         let world = try World()

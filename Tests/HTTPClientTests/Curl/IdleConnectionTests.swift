@@ -30,7 +30,7 @@ struct IdleConnectionTests {
             #expect(try await response.body.collect(upTo: 10) == Array("ok".utf8))
             isAnswered.yield()
             // Only what has reached the client's socket can tell the client that the connection has ended.
-            try #require(await eventually { server.counters.open == 0 && server.openClients == 0 })
+            try #require(try await eventually { try server.counters.open == 0 && server.openClients == 0 })
         }
         transport.shutdown()
         await server.stop()
