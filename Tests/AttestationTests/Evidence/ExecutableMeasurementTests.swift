@@ -17,6 +17,28 @@ import Testing
         #expect(try ExecutableMeasurement.sha256(ofFileAt: file) == Base64.encode(Array(SHA256.hash(data: bytes))))
     }
 
+    @Test("A file that is replaced while it is measured has the hash of the old or of the new file, never of a mixture")
+    func replaced() async throws {
+        let folder = try TemporaryFolder()
+        let contents = [[UInt8](repeating: 1, count: 2 << 20), [UInt8](repeating: 2, count: 2 << 20)]
+        for (number, bytes) in contents.enumerated() { try Data(bytes).write(to: folder.url.appending(path: "\(number)")) }
+        let file = folder.url.appending(path: "program")
+        try Data(contents[0]).write(to: file)
+        let replacing = Task.detached {
+            var number = 0
+            while !Task.isCancelled {
+                number = 1 - number
+                try #require(link(folder.path("\(number)"), folder.path("next")) == 0)
+                try #require(rename(folder.path("next"), folder.path("program")) == 0)
+                await Task.yield()
+            }
+        }
+        let expected = contents.map { Base64.encode(Array(SHA256.hash(data: $0))) }
+        for _ in 0..<20 { #expect(expected.contains(try ExecutableMeasurement.sha256(ofFileAt: file))) }
+        replacing.cancel()
+        try await replacing.value
+    }
+
     @Test("Only a regular file is measured; a FIFO, a missing file, a folder and a device are rejected")
     func notAFile() throws {
         let folder = try TemporaryFolder()

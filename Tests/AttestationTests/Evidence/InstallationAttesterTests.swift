@@ -107,6 +107,18 @@ import Testing
         #expect(verified.evidence.measurements["executable"] == Binding.payHash(of: "one"))
     }
 
+    @Test("A cancelled first request does not end the measurement: the next one gets evidence")
+    func cancelled() async throws {
+        let file = folder.url.appending(path: "program")
+        try Data("one".utf8).write(to: file)
+        let (attester, request) = (try attester(executable: file), request)
+        let first = Task { try await attester.evidence(for: request) }
+        first.cancel()
+        _ = await first.result
+        let verified = try VerifiedEvidence(verifying: try await attester.evidence(for: request))
+        #expect(verified.evidence.measurements["executable"] == Binding.payHash(of: "one"))
+    }
+
     @Test("The attester measures again after a measurement failed")
     func measurementFails() async throws {
         let file = folder.url.appending(path: "program")
