@@ -43,18 +43,15 @@ extension Resource {
     nonisolated(nonsending) public func cachedData(
         query: QueryValue? = nil, headers: [String: String] = [:]
     ) async throws -> CachedData {
+        guard let cache = client.cache else {
+            let response = try await send(.get, query: query, headers: headers)
+            return CachedData(data: response.data, head: response.head, isFromCache: false)
+        }
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
-        // Without a cache, what the rules set for the request judges its response. No request is sent for a response from a cache, so the
-        // rules run again to judge it.
-        return try await AppliedRules.$current.withValue(client.cache == nil ? AppliedRules() : nil) {
-            let result: CachedData
-            if let cache = client.cache {
-                result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
-            } else {
-                let (data, head) = try await session.data(for: request, limit: client.maximumBytes)
-                result = CachedData(data: data, head: head, isFromCache: false)
-            }
+        // No request is sent for a response from the cache, so the rules run again to judge it, also within a call of another request.
+        return try await AppliedRules.$current.withValue(nil) {
+            let result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
             try result.response.check(statuses: statuses(for: request))
             return result
         }

@@ -12,6 +12,8 @@ struct TokenHeaderNames: Sendable {
     let traceID: HTTPField.Name?
     /// Nil when no header carries the status.
     let status: HTTPField.Name?
+    /// The names of the headers that the SDK alone sets: those of token, trace ID and status.
+    private let own: [HTTPField.Name]
     /// The binding headers in their order; empty when tokens are bound to no header.
     let binding: [HTTPField.Name]
 
@@ -25,6 +27,7 @@ struct TokenHeaderNames: Sendable {
         token = try Self.name(tokenHeader.name)
         traceID = try tokenHeader.traceIDName.map(Self.name)
         status = try tokenHeader.statusName.map(Self.name)
+        own = [token] + [traceID, status].compactMap(\.self)
         binding = try bindHeaders.map(Self.name)
         let names = all
         guard Set(names).count == names.count else {
@@ -35,16 +38,13 @@ struct TokenHeaderNames: Sendable {
     }
 
     /// All names.
-    var all: [HTTPField.Name] { [token] + [traceID, status].compactMap(\.self) + binding }
+    var all: [HTTPField.Name] { own + binding }
 
     /// Whether the SDK alone sets this field: it carries the token, the trace ID or the status.
-    func isOwn(_ field: HTTPField) -> Bool { isOwn(field.name) }
-
-    /// Whether the SDK alone sets the field with this name.
-    func isOwn(_ name: HTTPField.Name) -> Bool { name == token || name == traceID || status.map { name == $0 } ?? false }
+    func isOwn(_ field: HTTPField) -> Bool { own.contains(field.name) }
 
     /// Whether the SDK alone sets the header with this name: it carries the token, the trace ID or the status.
-    func isOwn(_ name: String) -> Bool { matches(name, token) || matches(name, traceID) || matches(name, status) }
+    func isOwn(_ name: String) -> Bool { own.contains { matches(name, $0) } }
 
     /// The request as the app's code sees it before it has a token: with these header fields, but not with those that the SDK alone sets.
     func request(_ request: URLRequest, with fields: HTTPFields) -> URLRequest {
@@ -73,9 +73,7 @@ struct TokenHeaderNames: Sendable {
     }
 
     /// Whether the fields contain one that the SDK alone sets.
-    func hasOwn(_ fields: HTTPFields) -> Bool {
-        fields.scan(for: token) || traceID.map { fields.scan(for: $0) } ?? false || status.map { fields.scan(for: $0) } ?? false
-    }
+    func hasOwn(_ fields: HTTPFields) -> Bool { own.contains { fields.scan(for: $0) } }
 
     /// Whether the fields contain a token.
     func hasToken(_ fields: HTTPFields) -> Bool { fields.scan(for: token) }
@@ -85,9 +83,8 @@ struct TokenHeaderNames: Sendable {
         request.removeHeaders { isOwn($0) || (andBinding && isBinding($0)) }
     }
 
-    private func matches(_ name: String, _ own: HTTPField.Name?) -> Bool {
-        guard let own, name.utf8.count == own.canonicalName.utf8.count else { return false }
-        return HTTPField.Name(name) == own
+    private func matches(_ name: String, _ own: HTTPField.Name) -> Bool {
+        name.utf8.count == own.canonicalName.utf8.count && HTTPField.Name(name) == own
     }
 
     private static func name(_ text: String) throws -> HTTPField.Name {

@@ -36,13 +36,26 @@ package final class RawClient: Sendable {
     }
 
     /// The client's own port.
-    package var port: Int {
+    package var port: Int { Self.port(of: descriptor, getsockname) ?? 0 }
+
+    /// Asks the system for the ports of a connection over IPv4.
+    ///
+    /// - Parameter descriptor: The socket of one side.
+    /// - Returns: That side's port and its peer's; nil for a descriptor that is no such socket.
+    package static func ports(of descriptor: Int32) -> (own: Int, peer: Int)? {
+        guard let own = port(of: descriptor, getsockname), let peer = port(of: descriptor, getpeername) else { return nil }
+        return (own, peer)
+    }
+
+    private static func port(
+        of descriptor: Int32, _ query: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> Int? {
         var address = [UInt8](repeating: 0, count: 16)
         var size = socklen_t(address.count)
-        _ = address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &size) }
+        let result = address.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { $0.baseAddress.map { query(descriptor, $0, &size) } ?? -1 }
         }
-        return Int(address[2]) << 8 | Int(address[3])
+        return result == 0 ? Int(address[2]) << 8 | Int(address[3]) : nil
     }
 
     /// Sends text.

@@ -27,14 +27,9 @@ enum SocketTable {
     /// - Throws: `TestServerError` when the table cannot be read.
     static func openClients(ofServerAt port: Int) throws -> Int {
         // The table has an address as the machine's own number, although its bytes are in network order.
-        let server = hexadecimal(UInt32(0x7F00_0001).bigEndian, digits: 8) + ":" + hexadecimal(UInt32(port), digits: 4)
+        let server = String(format: "%08X:%04X", UInt32(0x7F00_0001).bigEndian, UInt32(port))
         // 01 is TCP_ESTABLISHED; a socket that received the peer's FIN is in another state.
         return try rows().count { $0.remote == server && $0.state == "01" }
-    }
-
-    private static func hexadecimal(_ number: UInt32, digits: Int) -> String {
-        let text = String(number, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
     private struct Row {

@@ -22,6 +22,12 @@ struct AppliedRulesTests {
         return try APIClient(base: base, session: session).configured { try $0.configure("**", description: "all", change) }
     }
 
+    /// Sends a request in one of two ways, and returns the status of the response.
+    private func status(_ client: APIClient, isCachedData: Bool) async throws -> Int {
+        let resource = try client.resource("x")
+        return isCachedData ? try await resource.cachedData().head.statusCode : try await resource.send(.get).head.statusCode
+    }
+
     @Test(
         "The rules run once for each request that is sent, and its response is judged by what they set then",
         arguments: [false, true])
@@ -37,12 +43,10 @@ struct AppliedRulesTests {
             configuration.retries = RetryPolicy(limit: 0)
         }
         // The client has no cache, so both ways send each request.
-        let resource = try client.resource("x")
-        let status = { isCachedData ? try await resource.cachedData().head.statusCode : try await resource.send(.get).head.statusCode }
-        #expect(try await status() == 200)
+        #expect(try await status(client, isCachedData: isCachedData) == 200)
         #expect(runs.value == 1)
         // The next request has what the rules set for it.
-        await #expect(throws: ApproovError.self) { try await status() }
+        await #expect(throws: ApproovError.self) { try await status(client, isCachedData: isCachedData) }
         #expect(runs.value == 2)
     }
 
@@ -83,20 +87,15 @@ struct AppliedRulesTests {
             configuration.statuses = runs.value == 1 ? 200..<201 : 404..<405
         }
         struct Nests: RequestInterceptor {
-            let client: APIClient
-            let isCachedData: Bool
+            let send: @Sendable () async throws -> Int
             func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
                 // The statuses refuse this response; the rules ran for it, and that is enough.
-                if isCachedData {
-                    _ = try? await client.resource("x").cachedData()
-                } else {
-                    _ = try? await client.resource("x").send(.get)
-                }
+                _ = try? await send()
                 return .doNotRetry
             }
         }
         var outer = inner
-        outer.interceptors = [Nests(client: inner, isCachedData: isCachedData)]
+        outer.interceptors = [Nests { try await status(inner, isCachedData: isCachedData) }]
         #expect(try await outer.resource("x").send(.get).head.statusCode == 200)
         #expect(runs.value == 2)
     }

@@ -114,17 +114,6 @@ struct RawServerTests {
 
 /// Copies this process's descriptor of a connection between two ports of 127.0.0.1.
 private func copyOfDescriptor(from port: Int, to peer: Int) -> Int32? {
-    typealias Query = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
-    func portNumber(of descriptor: Int32, _ query: Query) -> Int? {
-        // sockaddr_in (ip(7)): family, then port and address in network order.
-        var address = [UInt8](repeating: 0, count: 16)
-        var size = socklen_t(address.count)
-        let result = address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { $0.baseAddress.map { query(descriptor, $0, &size) } ?? -1 }
-        }
-        return result == 0 ? Int(address[2]) << 8 | Int(address[3]) : nil
-    }
-    return (3..<Int32(sysconf(Int32(_SC_OPEN_MAX)))).first {
-        portNumber(of: $0, getsockname) == port && portNumber(of: $0, getpeername) == peer
-    }.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+    (3..<Int32(sysconf(Int32(_SC_OPEN_MAX)))).first { RawClient.ports(of: $0).map { $0 == (port, peer) } ?? false }
+        .map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
 }
