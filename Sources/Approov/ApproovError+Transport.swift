@@ -63,14 +63,30 @@ extension ApproovError {
     }
 }
 
+extension ApproovError {
+    /// The error of a call of which the server may have executed an earlier request.
+    ///
+    /// The error itself may say that its own request was not sent, and can be sent again: that is not true of the whole call.
+    fileprivate var notRetryable: ApproovError {
+        guard isRetryable else { return self }
+        var error = ApproovError(
+            code,
+            "\(message); the server may have executed an earlier request of this call: find out before the call is made again",
+            cause: cause, arc: arc, rejectionReasons: rejectionReasons, isRetryable: false)
+        error.refusedResponse = refusedResponse
+        return error
+    }
+}
+
 extension Error {
     /// Returns the error as an ``ApproovError``, except a `CancellationError`, which stays as it is.
     ///
-    /// - Parameter isRepeatable: Whether the whole request can be sent again without the server executing it twice; nil to use the
-    ///   transport's own statement.
+    /// - Parameter isRepeatable: Whether the whole request, including everything sent for it so far, can be sent again without the server
+    ///   executing it twice; nil to use the error's own statement.
     /// - Returns: An ``ApproovError``, or the `CancellationError`.
     func asApproovError(isRepeatable: Bool? = nil) -> any Error {
         switch self {
+        case let error as ApproovError where isRepeatable == false: error.notRetryable
         case is ApproovError, is CancellationError: self
         case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
         case let error as TrustRefusal: ApproovError(.pinningError, ApproovError.untrusted, cause: error)

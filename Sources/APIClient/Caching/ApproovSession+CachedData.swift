@@ -24,7 +24,9 @@ extension ApproovSession {
             throw ApproovError(
                 .badRequest, "only a GET request without a body is answered from a cache: use data(for:) or upload(for:from:)")
         }
-        return try await unlessWiped(request) { [self] cacheable in try await cache.data(for: request, cacheable, over: self, limit: limit)
+        // Rules do not run for a response from the cache. Without nil, those of a surrounding call would judge it.
+        return try await unlessWiped(request, within: AppliedRules.Scope(call: nil)) { [self] cacheable in
+            try await cache.data(for: request, cacheable, over: self, limit: limit)
         }
     }
 }
@@ -49,12 +51,10 @@ extension Resource {
         }
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
-        // No request is sent for a response from the cache, so the rules run again to judge it, also within a call of another request.
-        return try await AppliedRules.$current.withValue(nil) {
-            let result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
-            try result.response.check(statuses: statuses(for: request))
-            return result
-        }
+        let result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
+        // The rules run again to judge the response, because it may come from the cache.
+        try result.response.check(statuses: statuses(for: request, in: nil))
+        return result
     }
 }
 

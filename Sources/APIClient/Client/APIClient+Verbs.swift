@@ -8,7 +8,9 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func get<Value: Decodable>(_ path: String, query: QueryValue? = nil, as type: Value.Type = Value.self) async throws -> Value {
+    nonisolated(nonsending) public func get<Value: Decodable>(
+        _ path: String, query: QueryValue? = nil, as type: Value.Type = Value.self
+    ) async throws -> Value {
         try await resource(path).get(query: query, as: type)
     }
 
@@ -22,7 +24,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ path: String, query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).post(query: query, body: body, as: type)
@@ -37,7 +39,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         _ path: String, parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).post(parameters: parameters, as: type)
@@ -53,7 +55,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ path: String, query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).put(query: query, body: body, as: type)
@@ -68,7 +70,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         _ path: String, parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).put(parameters: parameters, as: type)
@@ -84,7 +86,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ path: String, query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).patch(query: query, body: body, as: type)
@@ -99,7 +101,7 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         _ path: String, parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await resource(path).patch(parameters: parameters, as: type)
@@ -114,7 +116,9 @@ extension APIClient {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func delete<Value: Decodable>(_ path: String, query: QueryValue? = nil, as type: Value.Type = Value.self) async throws -> Value {
+    nonisolated(nonsending) public func delete<Value: Decodable>(
+        _ path: String, query: QueryValue? = nil, as type: Value.Type = Value.self
+    ) async throws -> Value {
         try await resource(path).delete(query: query, as: type)
     }
 }

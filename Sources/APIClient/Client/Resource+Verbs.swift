@@ -7,7 +7,9 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func get<Value: Decodable>(query: QueryValue? = nil, as type: Value.Type = Value.self) async throws -> Value {
+    nonisolated(nonsending) public func get<Value: Decodable>(
+        query: QueryValue? = nil, as type: Value.Type = Value.self
+    ) async throws -> Value {
         try await decoded(.get, query: query, body: nil, as: type)
     }
 
@@ -20,7 +22,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.post, query: query, body: body, as: type)
@@ -34,7 +36,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func post<Value: Decodable>(
+    nonisolated(nonsending) public func post<Value: Decodable>(
         parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.post, parameters: parameters, as: type)
@@ -49,7 +51,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.put, query: query, body: body, as: type)
@@ -63,7 +65,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func put<Value: Decodable>(
+    nonisolated(nonsending) public func put<Value: Decodable>(
         parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.put, parameters: parameters, as: type)
@@ -78,7 +80,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.patch, query: query, body: body, as: type)
@@ -92,7 +94,7 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func patch<Value: Decodable>(
+    nonisolated(nonsending) public func patch<Value: Decodable>(
         parameters: some Encodable, as type: Value.Type = Value.self
     ) async throws -> Value {
         try await decoded(.patch, parameters: parameters, as: type)
@@ -106,7 +108,9 @@ extension Resource {
     /// - Returns: The result.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func delete<Value: Decodable>(query: QueryValue? = nil, as type: Value.Type = Value.self) async throws -> Value {
+    nonisolated(nonsending) public func delete<Value: Decodable>(
+        query: QueryValue? = nil, as type: Value.Type = Value.self
+    ) async throws -> Value {
         try await decoded(.delete, query: query, body: nil, as: type)
     }
 }

@@ -5,6 +5,9 @@ import HTTPClient
 public import HTTPTypes
 
 /// One URL of an API, with the client that sends its requests.
+///
+/// Its methods return on the caller's actor. Code on the actor that changes the user therefore never gets an answer to the previous user
+/// afterwards (see `CredentialHolder`). They also read responses there: on the main actor, large ones take time that others wait for.
 public struct Resource: Sendable {
     /// The absolute URL.
     public let url: URL
@@ -66,7 +69,7 @@ public struct Resource: Sendable {
     /// - Returns: The response, whose status the client or a rule accepts.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
     ///   `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
-    public func send(
+    nonisolated(nonsending) public func send(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> APIResponse {
         let (response, statuses) = try await response(method, query: query, body: body, headers: headers)
@@ -85,7 +88,7 @@ public struct Resource: Sendable {
     /// - Returns: The value.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
-    public func send<Value>(
+    nonisolated(nonsending) public func send<Value>(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
         with deserializer: some ResponseDeserializer<Value>
     ) async throws -> Value {
@@ -93,7 +96,7 @@ public struct Resource: Sendable {
     }
 
     /// Sends a request, and decodes the response from JSON with the client's settings.
-    func decoded<Value: Decodable>(
+    nonisolated(nonsending) func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
     ) async throws -> Value {
         let (response, statuses) = try await response(method, query: query, body: body, headers: ["Accept": "application/json"])
@@ -101,7 +104,7 @@ public struct Resource: Sendable {
     }
 
     /// Sends a request with parameters where the client puts them, and decodes the response.
-    func decoded<Value: Decodable>(
+    nonisolated(nonsending) func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, parameters: some Encodable, as type: Value.Type
     ) async throws -> Value {
         switch client.parameterEncoding {
@@ -118,25 +121,29 @@ public struct Resource: Sendable {
     /// Sends a request.
     ///
     /// - Returns: The response, and the statuses to accept.
-    private func response(
+    nonisolated(nonsending) private func response(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
     ) async throws -> (response: APIResponse, statuses: Range<Int>) {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
-        let (data, head, statuses) = try await AppliedRules.$current.withValue(AppliedRules()) {
-            let (data, head) = try await session.upload(for: request, body: content, limit: client.maximumBytes)
-            return (data, head, self.statuses(for: request))
-        }
+        let call = AppliedRules()
+        let (data, head) = try await session.upload(
+            for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
         // What the cache has of this URL may have changed (RFC 9111, section 4.4).
         if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
             cache.remove(url, of: client.session)
         }
-        return (APIResponse(data: data, head: head), statuses)
+        return (APIResponse(data: data, head: head), statuses(for: request, in: call))
     }
 
     /// The statuses to accept for a request: those of the rules for its URL, which has its query, or the client's.
-    func statuses(for request: URLRequest) -> Range<Int> {
-        client.rules.applied(to: request.url ?? url, \.statuses) ?? client.statuses
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - call: What the rules set in the call; nil if they ran in none.
+    /// - Returns: The statuses.
+    func statuses(for request: URLRequest, in call: AppliedRules?) -> Range<Int> {
+        client.rules.applied(to: request.url ?? url, in: call, \.statuses) ?? client.statuses
     }
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }

@@ -1,3 +1,4 @@
+import Approov
 import Foundation
 import Synchronization
 
@@ -21,6 +22,15 @@ final class AppliedRules: Sendable {
 
     /// The object of the call that the current task makes; nil outside of a client's call, and in one that a cache may answer.
     @TaskLocal static var current: AppliedRules?
+
+    /// Makes one object, or none, that of the current call.
+    struct Scope: RequestScope {
+        let call: AppliedRules?
+
+        func run<Value>(_ work: () async throws -> Value) async throws -> Value {
+            try await AppliedRules.$current.withValue(call) { try await work() }
+        }
+    }
 
     private let last = Mutex<Applied?>(nil)
 

@@ -115,9 +115,15 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         return configuration
     }
 
-    /// Returns a part of what these rules set for the last request of the current call, if that went to this URL; otherwise runs them.
-    func applied<Part>(to url: URL, _ part: (ScopedConfiguration) -> Part) -> Part {
-        AppliedRules.current?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
+    /// Returns a part of what these rules set for the last request of a call, if that went to this URL; otherwise runs them.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - call: What was noted in the call; by default, in the current one.
+    ///   - part: Reads the part.
+    /// - Returns: The part.
+    func applied<Part>(to url: URL, in call: AppliedRules? = .current, _ part: (ScopedConfiguration) -> Part) -> Part {
+        call?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
     }
 
     private func forEachRule(matching url: URL, _ body: (Rule) -> Void) {

@@ -1,6 +1,7 @@
 package import Foundation
 package import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 
 extension ApproovSession {
     /// Does work for a request whose response may come from a cache, unless the request is wiped before the work ends.
@@ -9,16 +10,21 @@ extension ApproovSession {
     ///
     /// - Parameters:
     ///   - request: The request.
+    ///   - scope: Surrounds the work.
     ///   - work: The work; its argument is the request as it will be sent, nil if no cache may keep the response: the wrapped session
-    ///     performs the request, or the session adds header fields to each request.
+    ///     performs the request, the session adds header fields to each request, or an interceptor made it another one than GET.
     /// - Returns: The work's value.
     /// - Throws: ``ApproovError`` when the session does not allow the request; `CancellationError` when the request is wiped; any error of the
     ///   session's interceptors and of the work.
     nonisolated(nonsending) package func unlessWiped<Value: Sendable>(
-        _ request: URLRequest, _ work: @escaping @Sendable (CacheableRequest?) async throws -> Value
+        _ request: URLRequest, within scope: any RequestScope, _ work: @escaping @Sendable (CacheableRequest?) async throws -> Value
     ) async throws -> Value {
-        guard let flight = flights?.begin(request) else { return try await work(try await cacheable(request, nil)) }
-        return try await flight.run { [self] in try await work(try await cacheable(request, flight)) }
+        guard let flight = flights?.begin(request) else {
+            return try await scope.run { try await work(try await cacheable(request, nil)) }
+        }
+        return try await flight.run { [self] in
+            try await scope.run { try await work(try await cacheable(request, flight)) }
+        }
     }
 
     /// Performs a request and reads the whole response.
@@ -55,6 +61,8 @@ extension ApproovSession {
             let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time, in: stations.life)
             try await stations.interceptors.adapt(&draft, by: deadline, hasLeftOrigin: false)
             try stations.defaults.finish(&draft)
+            // An interceptor may have changed the method.
+            guard draft.method == .get else { return nil }
             return CacheableRequest(draft, flight, stations.defaults.defaults)
         } catch let error as FinalError {
             throw error.cause

@@ -139,7 +139,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     /// Renews the refused credential, and decides whether to send the request again.
     package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision {
         guard case .response(let response) = exchange.outcome, !hasOwn(exchange.request),
-            response.statusCode == 401 || exchange.request.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
+            response.statusCode == 401 || exchange.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
             isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)

@@ -72,33 +72,30 @@ public final class RequestGate: Sendable {
     /// - Parameter limit: How long, at most ``longestPause``; a pause that ends later stays.
     public func pause(for limit: Duration = .seconds(30)) {
         let end = time.uptime + min(max(limit, .zero), Self.longestPause)
-        let until = state.withLock { state in
-            state.pause(until: end)
-            return state.pausedUntil ?? end
-        }
-        arm(until: until)
+        state.withLock { $0.pause(until: end) }
+        setAlarm()
     }
 
-    /// Sets the alarm for the end of a pause.
-    func arm(until: Duration) {
-        // Weak, so that a sleeping alarm does not keep an unused gate alive.
-        let task = Task.detached { [weak self, time] in
-            guard (try? await time.sleep(for: max(.zero, until - time.uptime))) != nil else { return }
-            self?.expire()
-        }
+    /// Sets the alarm for the end of the pause, or stops it if there is none.
+    private func setAlarm() {
         alarm.withLock { alarm in
             alarm?.cancel()
-            alarm = task
+            // Read here, so that the last alarm belongs to the last of several pauses, and none follows a resume() at the same time.
+            alarm = state.withLock { $0.pausedUntil }.map { until in
+                // Weak, so that a sleeping alarm does not keep an unused gate alive.
+                Task.detached { [weak self, time] in
+                    guard (try? await time.sleep(for: max(.zero, until - time.uptime))) != nil else { return }
+                    self?.expire()
+                }
+            }
         }
     }
 
     /// Ends a pause and lets the waiting requests pass, in their order; a running barrier still holds them.
     public func resume() {
-        alarm.withLock { alarm in
-            alarm?.cancel()
-            alarm = nil
-        }
-        carryOut(state.withLock { $0.resume() })
+        let release = state.withLock { $0.resume() }
+        setAlarm()
+        carryOut(release)
     }
 
     /// Waits until the requests under way have ended, and then does work while it holds new requests.
@@ -174,20 +171,28 @@ public final class RequestGate: Sendable {
     /// Whether the work of a barrier of this gate waits for the current task.
     var isHolder: Bool { WorkMarks.current.map(isHeld) ?? false }
 
-    private func isHeld(by marks: WorkMarks) -> Bool {
-        marks.contains { mark in
-            guard let holder = mark as? Holder, holder.gate === self else { return false }
-            return state.withLock { $0.isActive(holder.barrier) }
+    private func isHeld(by marks: WorkMarks) -> Bool { activeBarrier(of: marks) != nil }
+
+    /// The running barrier, if its work waits for the tasks with these marks.
+    private func activeBarrier(of marks: WorkMarks) -> UInt64? {
+        var barrier: UInt64?
+        _ = marks.contains { mark in
+            guard let holder = mark as? Holder, holder.gate === self, state.withLock({ $0.isActive(holder.barrier) }) else { return false }
+            barrier = holder.barrier
+            return true
         }
+        return barrier
     }
 
     /// Lets the waiting requests pass that the running barrier's work waits for.
     private func admitHolders() {
         let marks = state.withLock { state in state.waiters.compactMap(\.marks) }
-        let held = marks.filter(isHeld)
-        guard !held.isEmpty else { return }
-        let (requests, barriers) = state.withLock { state in
-            state.withdraw { waiter in held.contains { $0 === waiter.marks } }
+        let held = marks.compactMap { marks in activeBarrier(of: marks).map { (marks, barrier: $0) } }
+        guard let barrier = held.last?.barrier else { return }
+        let (requests, barriers) = state.withLock { state -> (requests: [Waiter], barriers: [Waiter]) in
+            // That barrier may have ended meanwhile, and another one may hold the gate.
+            guard state.isActive(barrier) else { return ([], []) }
+            return state.withdraw { waiter in held.contains { $0.0 === waiter.marks && $0.barrier == barrier } }
         }
         for waiter in requests { waiter.continuation.resume() }
         // The two would wait for each other.
@@ -293,10 +298,10 @@ public final class RequestGate: Sendable {
 
     private func expire() {
         let now = time.uptime
-        let (release, pausedUntil) = state.withLock { ($0.expire(now: now), $0.pausedUntil) }
+        let release = state.withLock { $0.expire(now: now) }
+        // A new pause may have begun, whose alarm has just been set.
+        setAlarm()
         carryOut(release)
-        // The alarm of a pause may have replaced that of a longer one, made at the same time.
-        if let pausedUntil { arm(until: pausedUntil) }
     }
 
     private func carryOut(_ release: State.Release) {

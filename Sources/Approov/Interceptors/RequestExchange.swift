@@ -15,6 +15,9 @@ public struct RequestExchange: Sendable {
     public var sent: URLRequest? { makeSent() }
     // Foundation takes a while to make a request, and most interceptors look at the response alone.
     private let makeSent: @Sendable () -> URLRequest?
+    /// Whether the request can be sent again without the server executing it twice: the caller's method and that of what was sent count.
+    var isIdempotent: Bool { makeIdempotent() }
+    private let makeIdempotent: @Sendable () -> Bool
     /// The response or the failure.
     public let outcome: RequestOutcome
     /// The number of times the request has been sent, starting with 1.
@@ -38,16 +41,17 @@ public struct RequestExchange: Sendable {
     ) {
         self.init(
             request: request, perRequestFields: HTTPFields(), sent: { sent }, outcome: outcome, attempt: attempt, ownRetries: ownRetries,
-            hasLeftOrigin: hasLeftOrigin)
+            hasLeftOrigin: hasLeftOrigin, isIdempotent: { request.isIdempotent && sent?.isIdempotent != false })
     }
 
     init(
         request: URLRequest, perRequestFields: HTTPFields, sent: @escaping @Sendable () -> URLRequest?, outcome: RequestOutcome,
-        attempt: Int, ownRetries: Int, hasLeftOrigin: Bool
+        attempt: Int, ownRetries: Int, hasLeftOrigin: Bool, isIdempotent: @escaping @Sendable () -> Bool
     ) {
         bare = request
         self.perRequestFields = perRequestFields
         makeSent = sent
+        makeIdempotent = isIdempotent
         self.outcome = outcome
         self.attempt = attempt
         self.ownRetries = ownRetries

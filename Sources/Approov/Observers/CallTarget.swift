@@ -43,9 +43,10 @@ final class CallTarget: Sendable {
     private static func names(ofQuery query: Substring) -> [String] {
         let limit = RequestSummary.maximumNames
         return query.split(separator: "&", maxSplits: limit, omittingEmptySubsequences: true).prefix(limit).map { item in
-            guard let sign = item.utf8.firstIndex(of: UInt8(ascii: "=")), item[..<sign].utf8.count <= PathMasks.longestShown else {
-                return "*"
-            }
+            guard let sign = item.utf8.firstIndex(of: UInt8(ascii: "=")), item[..<sign].utf8.count <= PathMasks.longestShown,
+                // The padding of a value in Base64 is no value.
+                item[sign...].utf8.contains(where: { $0 != UInt8(ascii: "=") })
+            else { return "*" }
             return LoggableText.name(String(item[..<sign]))
         }
     }

@@ -33,14 +33,16 @@ struct PathMasks: Sendable {
 
     /// Returns the path with `*` in the place of each segment to hide.
     ///
-    /// A rule applies to the paths that begin with it. Segments are compared decoded, so that no other spelling evades a rule.
+    /// A rule applies to the paths that begin with it. Segments are compared decoded. If there are rules, and servers may read the path in
+    /// two ways (see `URLGlob`), all segments are hidden, so that no other spelling evades a rule.
     func masked(_ path: Substring) -> String {
         // No segment is longer than the path.
         if rules.isEmpty, path.utf8.count <= Self.longestShown { return String(path) }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let used = segments.indices.filter { !segments[$0].isEmpty }
         let names = rules.isEmpty ? [] : used.map { Self.decoded(segments[$0]) }
-        var hidden = Set(used.filter { segments[$0].utf8.count > Self.longestShown })
+        let isAmbiguous = !rules.isEmpty && segments.contains { URLGlob.isAmbiguous(Substring($0).utf8) }
+        var hidden = Set(used.filter { isAmbiguous || segments[$0].utf8.count > Self.longestShown })
         for rule in rules where Self.applies(rule, to: names) {
             for (number, part) in rule.enumerated() {
                 switch part {

@@ -22,7 +22,8 @@ public struct RequestSummary: Sendable, Hashable, CustomReflectable {
     ///
     /// A segment is masked if ``ApproovSessionConfiguration/maskedPaths`` says so, or if it has more than 40 characters.
     public var path: String { parts.target.path }
-    /// The names of the query's parameters in order, still encoded; `*` for one without a value, because it may be a value itself.
+    /// The names of the query's parameters in order, still encoded; `*` for one without a value, such as `id` or `id=`, because it may be a
+    /// value itself.
     ///
     /// At most 100.
     public var queryNames: [String] { parts.target.queryNames }

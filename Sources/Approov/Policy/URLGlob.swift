@@ -217,7 +217,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether servers may read the segment in two ways.
-    private static func isAmbiguous(_ part: Substring.UTF8View) -> Bool {
+    static func isAmbiguous(_ part: Substring.UTF8View) -> Bool {
         guard dots(in: part) == nil else { return true }
         var rest = part
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {

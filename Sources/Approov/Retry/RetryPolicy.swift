@@ -59,16 +59,17 @@ public struct RetryPolicy: AddingInterceptor {
     ///   - attempt: The number of times the request has been sent, starting with 1.
     /// - Returns: The decision.
     public func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
-        decision(about: request, after: outcome, attempt: attempt)
+        retryAtOnce(RequestExchange(request: request, sent: nil, outcome: outcome, attempt: attempt))
     }
 
-    private func decision(about request: URLRequest, after outcome: RequestOutcome, attempt: Int) -> RetryDecision {
+    private func decision(about exchange: RequestExchange) -> RetryDecision {
+        let (request, outcome, attempt) = (exchange.request, exchange.outcome, exchange.attempt)
         guard attempt <= limit else { return .doNotRetry }
         let longest = min(longestDelay, ResponseStation.longestRetryDelay)
         guard let head = outcome.head else {
             return mayBeRepeated(request, after: outcome) ? .retryAfter(delay(before: attempt, longest: longest)) : .doNotRetry
         }
-        guard statuses.contains(head.statusCode), request.isIdempotent || hasTrustedKey(request) else { return .doNotRetry }
+        guard statuses.contains(head.statusCode), exchange.isIdempotent || hasTrustedKey(request) else { return .doNotRetry }
         let asked = head.value(forHTTPHeaderField: "Retry-After").flatMap { RetryAfter.duration($0, now: clock.date) }
         guard let asked else { return .retryAfter(delay(before: attempt, longest: longest)) }
         guard asked <= longest else { return .doNotRetry }
@@ -85,7 +86,7 @@ public struct RetryPolicy: AddingInterceptor {
     package func retryAtOnce(_ exchange: RequestExchange) -> RetryDecision {
         // Most responses are final, and then the request need not be made.
         if let head = exchange.outcome.head, !statuses.contains(head.statusCode) { return .doNotRetry }
-        return decision(about: exchange.request, after: exchange.outcome, attempt: exchange.attempt)
+        return decision(about: exchange)
     }
 
     private func mayBeRepeated(_ request: URLRequest, after outcome: RequestOutcome) -> Bool {

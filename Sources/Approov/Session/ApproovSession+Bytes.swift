@@ -30,26 +30,26 @@ extension ApproovSession {
         wrapped: @escaping @Sendable (HTTPURLResponse) throws -> Head
     ) async throws -> (ApproovBytes, Head) {
         let flight = flights?.begin(request)
-        @Sendable func perform() async throws -> (ResponseBody, Head) {
+        @Sendable func perform() async throws -> (ResponseBody, Head, isRepeatable: Bool) {
             let body = body ?? RequestBody(of: request)
             if try isWrapped(request) {
                 let (data, response) = try await wrappedData(for: await request.carrying(body), isStreamed: true)
-                return (ResponseBody(bytes: [UInt8](data)), try wrapped(response))
+                return (ResponseBody(bytes: [UInt8](data)), try wrapped(response), request.isIdempotent)
             }
             let observation = observed(request, RequestObservation(isStreamed: true, flight: flight))
             do {
                 let sent = try await performer.perform(request, body: body, observation: observation)
                 let head = try head(sent)
                 let body = observation.call.map { ResponseBody(ObservedBody(body: sent.response.body, call: $0)) } ?? sent.response.body
-                return (body, head)
+                return (body, head, sent.isIdempotent)
             } catch {
-                let error = error.asApproovError(isRepeatable: request.isIdempotent)
+                let error = error.asApproovError()
                 observation.call?.fail(error)
                 throw error
             }
         }
-        let (received, head) = if let flight { try await flight.run(perform) } else { try await perform() }
-        return (ApproovBytes(received, isRepeatable: request.isIdempotent, flight: flight), head)
+        let (received, head, isRepeatable) = if let flight { try await flight.run(perform) } else { try await perform() }
+        return (ApproovBytes(received, isRepeatable: isRepeatable, flight: flight), head)
     }
 
     /// Performs a GET request and returns the response's body as it arrives.

@@ -88,7 +88,29 @@ extension ApproovSession {
     nonisolated(nonsending) public func upload(
         for request: URLRequest, body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, limit: Int? = nil
     ) async throws -> (Data, HTTPURLResponse) {
-        let observation = RequestObservation(bodyLimit: limit, onUpload: onProgress)
+        try await upload(for: request, body: body, RequestObservation(bodyLimit: limit, onUpload: onProgress))
+    }
+
+    /// Performs a request with any kind of body within a scope, and reads the whole response.
+    ///
+    /// - Parameters:
+    ///   - request: The request; its own body is ignored.
+    ///   - body: The body to send.
+    ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
+    ///   - scope: Surrounds the request.
+    /// - Returns: The response's body and head, whatever the status.
+    /// - Throws: The errors of ``upload(for:body:onProgress:limit:)``.
+    nonisolated(nonsending) package func upload(
+        for request: URLRequest, body: RequestBody, limit: Int?, within scope: any RequestScope
+    ) async throws -> (Data, HTTPURLResponse) {
+        var observation = RequestObservation(bodyLimit: limit)
+        observation.scope = scope
+        return try await upload(for: request, body: body, observation)
+    }
+
+    nonisolated(nonsending) private func upload(
+        for request: URLRequest, body: RequestBody, _ observation: RequestObservation
+    ) async throws -> (Data, HTTPURLResponse) {
         var request = request
         if request.httpBodyStream != nil { request.httpBodyStream = nil }
         return try await data(for: request, body: body, observation: observation)
@@ -132,6 +154,13 @@ extension ApproovSession {
     private func collect(
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
+        guard let scope = observation.scope else { return try await collected(request, body, observation) }
+        return try await scope.run { try await collected(request, body, observation) }
+    }
+
+    private func collected(
+        _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
+    ) async throws -> (Data, HTTPURLResponse) {
         let body = body ?? RequestBody(of: request)
         if try isWrapped(request) {
             return try await observation.waiting { [self, limit = observation.bodyLimit] in
@@ -147,7 +176,7 @@ extension ApproovSession {
             observation.call?.finish(received: bytes.count)
             return (Data(bytes), head)
         } catch {
-            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError()
             observation.call?.fail(error)
             throw error
         }

@@ -44,11 +44,15 @@ extension ApproovSession {
             let sent = try await performer.perform(request, body: RequestBody(of: request), observation: observation)
             let head = try performer.head(of: sent)
             var file = try DownloadFile()
-            for try await part in sent.response.body { try file.write(part) }
+            do {
+                for try await part in sent.response.body { try file.write(part) }
+            } catch {
+                throw error.asApproovError(isRepeatable: sent.isIdempotent)
+            }
             observation.call?.finish(received: file.size)
             return (file.keep(), head)
         } catch {
-            let error = error.asApproovError(isRepeatable: request.isIdempotent)
+            let error = error.asApproovError()
             observation.call?.fail(error)
             throw error
         }

@@ -100,7 +100,10 @@ extension HTTPResponse {
     private init(code: Int, fields: HTTPFields) throws {
         // swift-http-types ends the process for other codes.
         guard (0...999).contains(code) else {
-            throw ApproovError(.networkingError, "the server's status is not a number of three digits; try again later")
+            throw ApproovError(
+                .networkingError, "the server's status is not a number of three digits: have the server mended",
+                // The server has executed the request.
+                isRetryable: false)
         }
         self.init(status: Status(code: code), headerFields: fields)
     }

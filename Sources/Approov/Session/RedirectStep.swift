@@ -28,6 +28,8 @@ struct RedirectStep {
     var staysSecure = false
     /// The secrets that earlier steps carried; a redirect must not repeat them.
     var substitutes = Substitutes()
+    /// Whether an earlier step was sent with a method that is not idempotent.
+    var followsNonIdempotent = false
 
     /// Creates the first step.
     ///
@@ -37,6 +39,9 @@ struct RedirectStep {
         self.request = request
         self.body = body
     }
+
+    /// Whether this step and the earlier ones can be sent again without the server executing something twice.
+    var isIdempotent: Bool { !followsNonIdempotent && request.isIdempotent }
 
     /// ``request`` with the app's per-request headers.
     var wholeRequest: URLRequest { request.adding(perRequestFields) }

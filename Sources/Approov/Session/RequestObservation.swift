@@ -1,5 +1,13 @@
 import HTTPClient
 
+/// Surrounds a request, its redirects and its retries, for example to set a task-local value.
+///
+/// A closure of the caller around the whole call would end away from the caller's actor, and with it the last check for a wipe.
+package protocol RequestScope: Sendable {
+    /// Does the work that it is given, and returns its value.
+    func run<Value>(_ work: () async throws -> Value) async throws -> Value
+}
+
 /// The limits and observers of one transfer.
 struct RequestObservation: Sendable {
     /// The maximum size of the response's body in bytes; nil for no limit.
@@ -20,6 +28,8 @@ struct RequestObservation: Sendable {
     var call: ObservedCall?
     /// Notes how the request is sent, for a cache; nil without one.
     var probe: RequestProbe?
+    /// The caller's code that surrounds the request; nil without any.
+    var scope: (any RequestScope)?
 
     /// What cancels the transfers of the request; nil if its task does.
     var cancellation: (any TransferCancellation)? { cancelsWaits ? flight : nil }

@@ -54,11 +54,10 @@ struct RequestPerformer: Sendable {
                     lacksHeaders = false
                 }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
-            } catch let error as FinalError {
-                throw error.cause
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
-                let isRepeatable = first.request.isIdempotent ? true : redirects > 0 || mayHaveRun ? false : nil
+                let isRepeatable = step.isIdempotent ? true : redirects > 0 || mayHaveRun ? false : nil
+                if let error = error as? FinalError { throw error.cause.asApproovError(isRepeatable: isRepeatable) }
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             try observation.flight?.check()
@@ -77,11 +76,11 @@ struct RequestPerformer: Sendable {
                 }
                 if stations.validation.isOff, stations.response.interceptors.isEmpty { return sent }
             }
-            if !stations.validation.isOff { outcome = await validated(outcome, first, observation) }
+            if !stations.validation.isOff { outcome = await validated(outcome, observation) }
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
             let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
-            if ticket != nil { outcome = await whole(outcome, first, observation) }
+            if ticket != nil { outcome = await whole(outcome, observation) }
             var start = RetrierStart()
             if case .success(let sent) = outcome {
                 let retrier = try stations.response.firstRetrier(
@@ -146,27 +145,27 @@ struct RequestPerformer: Sendable {
 
     /// Reads the body of a response.
     private func whole(
-        _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
+        _ outcome: Result<SentRequest, any Error>, _ observation: RequestObservation
     ) async -> Result<SentRequest, any Error> {
         guard case .success(let sent) = outcome else { return outcome }
         do {
             _ = try await sent.body(upTo: observation.bodyLimit)
             return outcome
         } catch {
-            return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
+            return .failure(error)
         }
     }
 
     /// Has the validators judge an outcome; a response that they refuse is a failure.
     private func validated(
-        _ outcome: Result<SentRequest, any Error>, _ first: RedirectStep, _ observation: RequestObservation
+        _ outcome: Result<SentRequest, any Error>, _ observation: RequestObservation
     ) async -> Result<SentRequest, any Error> {
         guard case .success(let sent) = outcome else { return outcome }
         do {
             try await stations.validation.validate(sent, stations.response.heads, observation)
             return outcome
         } catch {
-            return .failure(error.asApproovError(isRepeatable: first.request.isIdempotent))
+            return .failure(error.asApproovError(isRepeatable: sent.isIdempotent))
         }
     }
 

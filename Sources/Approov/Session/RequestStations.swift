@@ -226,9 +226,8 @@ final class RequestStations: Sendable {
 
                 // 9 response: RequestPerformer follows redirects, has station 4 renew a rejected token, and asks validators and retriers.
                 return SentRequest(
-                    response: received, asked: step.request, prepared: prepared, request: draft.request,
-                    demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil, token: draft.token.attached,
-                    canBeSentAgain: draft.body.canBeSentAgain, substitutes: draft.substitutes,
+                    response: received, to: step, prepared: prepared, draft: draft,
+                    demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil,
                     ticket: observation.isStreamed ? nil : ticket)
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
                 // A newer configuration came into force while the transport connected. Nothing was sent.
@@ -250,6 +249,9 @@ final class RequestStations: Sendable {
                 liveKey = try await observation.waiting { [liveKey, draft] in
                     try await liveKey.renewed(from: keys, for: draft, by: deadline)
                 }
+            } catch let error as TransportError where !draft.method.isIdempotent {
+                // The caller's method may have been idempotent: this one counts, and only the transport knows what of it was sent.
+                throw ApproovError(error)
             }
         }
         throw ApproovError(

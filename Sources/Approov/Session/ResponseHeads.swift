@@ -49,7 +49,10 @@ final class ResponseHeads: Sendable {
         guard let response = HTTPURLResponse(url: head.url, statusCode: head.status, httpVersion: head.version, headerFields: headers)
         else {
             throw ApproovError(
-                .networkingError, "Foundation cannot represent the response's head: the server sent a malformed one; try again later")
+                .networkingError,
+                "Foundation cannot represent the response's head, because the server sent a malformed one: have the server mended",
+                // The server has executed the request.
+                isRetryable: false)
         }
         return response
     }

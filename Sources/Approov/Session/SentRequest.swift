@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import HTTPClient
+import HTTPTypes
 import Synchronization
 
 /// A request that was sent, with its response.
@@ -16,6 +17,9 @@ final class SentRequest: Sendable {
     private let prepared: RequestDraft
     /// The request as it was sent, without the fields that stations 4 to 6 added.
     let request: URLRequest
+    /// The method that was sent; interceptors and the policy may have changed it.
+    private let method: HTTPRequest.Method
+    private let followsNonIdempotent: Bool
     /// Whether a redirect must not lead to plain http.
     let demandsTLS: Bool
     /// Whether the request went over a relay.
@@ -32,20 +36,27 @@ final class SentRequest: Sendable {
     private let whole = Mutex<(head: HTTPURLResponse?, body: [UInt8]?)>((nil, nil))
 
     init(
-        response: TransportResponse, asked: URLRequest, prepared: RequestDraft, request: URLRequest, demandsTLS: Bool, isOblivious: Bool,
-        token: SentToken?, canBeSentAgain: Bool, substitutes: Substitutes, ticket: GateTicket?
+        response: TransportResponse, to step: RedirectStep, prepared: RequestDraft, draft: RequestDraft, demandsTLS: Bool,
+        isOblivious: Bool, ticket: GateTicket?
     ) {
         self.response = response
-        self.asked = asked
+        asked = step.request
+        followsNonIdempotent = step.followsNonIdempotent
         self.prepared = prepared
-        self.request = request
+        request = draft.request
+        method = draft.method
         self.demandsTLS = demandsTLS
         self.isOblivious = isOblivious
-        self.token = token
-        self.canBeSentAgain = canBeSentAgain
-        self.substitutes = substitutes
+        token = draft.token.attached
+        canBeSentAgain = draft.body.canBeSentAgain
+        substitutes = draft.substitutes
         self.ticket = ticket
     }
+
+    /// Whether this request and the redirects before it can be sent again without the server executing something twice.
+    ///
+    /// The methods of the caller and of what was sent count: to be safe, both must be idempotent.
+    var isIdempotent: Bool { !followsNonIdempotent && method.isIdempotent && asked.isIdempotent }
 
     /// The URL that the request was sent to; interceptors may have changed it within the origin.
     var url: URL { request.url ?? URL(filePath: "/") }
@@ -64,11 +75,15 @@ final class SentRequest: Sendable {
     ///
     /// - Parameter limit: The maximum number of bytes; nil for no limit.
     /// - Returns: The body.
-    /// - Throws: `TransportError` when it is longer, or cannot be read; `CancellationError` when the task is cancelled.
+    /// - Throws: ``ApproovError`` when it is longer, or cannot be read; `CancellationError` when the task is cancelled.
     func body(upTo limit: Int?) async throws -> [UInt8] {
         if let body = whole.withLock({ $0.body }) { return body }
-        let read = try await response.body.collect(upTo: limit ?? .max)
-        whole.withLock { $0.body = read }
-        return read
+        do {
+            let read = try await response.body.collect(upTo: limit ?? .max)
+            whole.withLock { $0.body = read }
+            return read
+        } catch {
+            throw error.asApproovError(isRepeatable: isIdempotent)
+        }
     }
 }

@@ -533,6 +533,23 @@ import Testing
         #expect(setting.cache.count == 0)
     }
 
+    @Test("The response to a GET that an interceptor made a HEAD is not kept")
+    func changedMethod() async throws {
+        struct Heads: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.httpMethod = "HEAD"
+                return request
+            }
+        }
+        let setting = try Setting()
+        _ = try await setting.get(try setting.session { $0.interceptors = [Heads()] })
+        #expect(setting.cache.count == 0)
+        // Another session of the same cache asks for the content.
+        _ = try await setting.get(try setting.session())
+        #expect(setting.cache.count == 1)
+    }
+
     @Test("No cached byte of one user reaches the code of another, while the user changes and requests are in flight")
     func bleed() async throws {
         actor Screen {

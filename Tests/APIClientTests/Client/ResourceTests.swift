@@ -1,11 +1,40 @@
 import APIClient
 import Approov
 import ApproovTesting
+import Dispatch
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import Synchronization
 import Testing
+
+/// Runs an actor's code, and knows whether that code runs now.
+private final class Executor: SerialExecutor {
+    private let queue = DispatchQueue(label: "caller")
+    private let thread = Mutex<pthread_t?>(nil)
+
+    var isCurrent: Bool { thread.withLock { $0 == pthread_self() } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async {
+            self.thread.withLock { $0 = pthread_self() }
+            job.runSynchronously(on: self.asUnownedSerialExecutor())
+            self.thread.withLock { $0 = nil }
+        }
+    }
+}
+
+private actor Caller {
+    private let executor = Executor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func run(_ work: nonisolated(nonsending) @Sendable (Executor) async throws -> Void) async throws {
+        #expect(executor.isCurrent)
+        try await work(executor)
+    }
+}
 
 @Suite struct ResourceTests {
     private func resource(_ path: String = "items/7") throws -> Resource {
@@ -27,6 +56,34 @@ import Testing
         #expect(await failure { try await resource.send(.get) }?.code == .unexpectedStatus)
         #expect(await failure { try await resource.cachedData() }?.code == .unexpectedStatus)
         #expect(await failure { try await client.get("items", as: [Int].self) }?.code == .unexpectedStatus)
+    }
+
+    @Test("A response is judged on the caller's actor, so that nothing comes between the last check for a wipe and the caller's code")
+    func callersActor() async throws {
+        try await Caller().run { try await judgesResponses(on: $0) }
+    }
+
+    /// Checks that a client judges its responses on the caller's actor.
+    nonisolated(nonsending) private func judgesResponses(on executor: Executor) async throws {
+        struct IsOnActor: ResponseDeserializer {
+            let executor: Executor
+            func value(of response: APIResponse) throws -> Bool { executor.isCurrent }
+        }
+        let transport = InProcessTransport { request in
+            // Suspends, so that the response does not come on the caller's thread by chance.
+            await Task.detached { await Task.yield() }.value
+            return TransportResponse(status: 200, url: request.url)
+        }
+        let runs = Shared<[Bool]>([])
+        let base = try #require(URL(string: "https://api.example.com/v1/"))
+        var client = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport))).configured {
+            try $0.configure("**", description: "all") { _ in runs.change { $0.append(executor.isCurrent) } }
+        }
+        #expect(try await client.resource("items").send(.get, with: IsOnActor(executor: executor)))
+        client.cache = DataCache()
+        _ = try await client.cachedData(for: "items")
+        // The rules run last for the statuses of the response.
+        #expect(runs.value.last == true)
     }
 
     @Test("A child is one segment, whatever its text")

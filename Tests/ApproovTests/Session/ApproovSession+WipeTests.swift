@@ -317,6 +317,25 @@ import Testing
         #expect(try await text(session) == "Bearer bob")
     }
 
+    @Test("With a credential that does not wipe on change, a request that waits at the gate meanwhile is not sent for the next user")
+    func notForTheNextUser() async throws {
+        let late = try Late()
+        let holder = try CredentialHolder("Bearer alice")
+        let gate = RequestGate()
+        let session = try session(in: late.world, holder) { settings in
+            settings.credential = settings.credential.map { .header("Authorization", holder, for: $0.hosts, wipesOnChange: false) }
+            settings.gate = gate
+        }
+        gate.pause()
+        let old = Task { try await text(session) }
+        #expect(await eventually { gate.waitingCount == 1 })
+        try holder.update("Bearer bob")
+        gate.resume()
+        await #expect(throws: ApproovError(.credentialMissing, "")) { try await old.value }
+        #expect(late.world.apiRequests.isEmpty)
+        #expect(try await text(session) == "Bearer bob")
+    }
+
     @Test("Requests that ended are not kept, whatever became of their answers")
     func forgotten() async throws {
         let late = try Late()

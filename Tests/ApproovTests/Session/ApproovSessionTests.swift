@@ -445,6 +445,72 @@ import Testing
         #expect(error?.code == expected && error?.isRetryable == false)
     }
 
+    @Test("A POST is sent once, also if its redirect fails before it is sent", arguments: [false, true])
+    func redirectIsNotSent(hasRetryPolicy: Bool) async throws {
+        struct LacksCredential: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard request.url?.path() != "/after" else { throw ApproovError(.networkingError, "no credential; try again") }
+                return request
+            }
+        }
+        let world = try World()
+        let posts = Shared(0)
+        world.api.value = { request in
+            posts.change { $0 += 1 }
+            return TransportResponse(status: 303, headerFields: [.location: "https://else.test/after"], url: request.url)
+        }
+        var policy = RetryPolicy()
+        policy.firstDelay = .zero
+        let session = try world.session(interceptors: hasRetryPolicy ? [LacksCredential(), policy] : [LacksCredential()])
+        let error = await #expect(throws: ApproovError.self) {
+            try await session.data(for: URLRequest("https://else.test/", method: "POST"))
+        }
+        #expect(error?.code == .networkingError && error?.isRetryable == false)
+        #expect(error?.message.contains("the server may have executed an earlier request") == true)
+        #expect(posts.value == 1)
+    }
+
+    @Test("A GET that an interceptor made a POST is one: it is not sent again", arguments: ["lost", "503", "redirect", "body"])
+    func becomesPOST(failure: String) async throws {
+        struct Posts: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard request.url?.path() != "/after" else { return request }
+                var request = request
+                request.httpMethod = "POST"
+                return request
+            }
+        }
+        let world = try World()
+        let methods = Shared<[HTTPRequest.Method]>([])
+        world.api.value = { request in
+            methods.change { $0.append(request.method) }
+            let lost = TransportError(.connectionLost, "for the test")
+            switch failure {
+            case "redirect" where request.method == .post:
+                return TransportResponse(status: 303, headerFields: [.location: "https://else.test/after"], url: request.url)
+            case "503": return TransportResponse(status: 503, url: request.url)
+            case "body":
+                let body = ResponseBody(AsyncThrowingStream<[UInt8], any Error> { $0.finish(throwing: lost) })
+                return TransportResponse(status: 200, url: request.url, body: body)
+            default: throw lost
+            }
+        }
+        var policy = RetryPolicy()
+        policy.firstDelay = .zero
+        let session = try world.session(interceptors: [Posts(), policy])
+        let outcome: Result<Int, any Error>
+        do {
+            outcome = .success(try await session.data(for: URLRequest("https://else.test/")).1.statusCode)
+        } catch {
+            outcome = .failure(error)
+        }
+        switch outcome {
+        case .success(let status): #expect(failure == "503" && status == 503)
+        case .failure(let error): #expect((error as? ApproovError)?.isRetryable == false)
+        }
+        #expect(methods.value == (failure == "redirect" ? [.post, .get] : [.post]))
+    }
+
     @Test("Cancellation reaches the transport, and the caller gets a CancellationError")
     func cancellation() async throws {
         let world = try World()

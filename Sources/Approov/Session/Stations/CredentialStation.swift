@@ -31,7 +31,7 @@ struct CredentialStation: Sendable {
     ///   - step: The caller's own request, or the one that follows a redirect.
     ///   - flight: The user's request to which it belongs.
     /// - Throws: ``ApproovError`` with code `credentialMissing` when no user is logged in, and `credentialRefused` for plain http;
-    ///   `CancellationError` when the user has changed since the request was begun.
+    ///   `CancellationError` when the user has changed since the request was begun, or `credentialMissing` if that wipes nothing.
     func apply(to draft: inout RequestDraft, of step: RedirectStep, _ flight: RequestFlight?) throws {
         guard !step.hasLeftOrigin, credential.isMeant(for: step.url.host) else { return }
         guard step.url.isSecure else {
@@ -39,7 +39,13 @@ struct CredentialStation: Sendable {
                 .credentialRefused, "\(step.url.host) would get the credential over plain http, where others can read it: use https")
         }
         let snapshot = credential.holder.snapshot
-        guard !credential.wipesOnChange || snapshot.generation == flight?.generation else { throw CancellationError() }
+        guard snapshot.generation == flight?.generation else {
+            if credential.wipesOnChange { throw CancellationError() }
+            throw ApproovError(
+                .credentialMissing,
+                "the user changed before the request was sent, and it must not carry the next user's credential: make it again for that user"
+            )
+        }
         let hasOwn = draft.fields.contains { $0.name == name }
         let isExempt = snapshot.value == nil || hasOwn ? unboundRequests.allow(step.wholeRequest) : false
         // A login call may carry another credential in the same header.

@@ -76,6 +76,7 @@ final class ResponseStation: Sendable {
             throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(step.url.host)")
         }
         if sent.isOblivious { next.isBehindRelay = true }
+        next.followsNonIdempotent = !sent.isIdempotent
         return next
     }
 
@@ -109,7 +110,8 @@ final class ResponseStation: Sendable {
     ) throws -> RetrierStart? {
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
-            outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
+            outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
+            isIdempotent: { sent.isIdempotent })
         for (index, retrier) in retriers.enumerated() {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = retrier.answer(to: exchange)
@@ -147,7 +149,8 @@ final class ResponseStation: Sendable {
         let answered = try? outcome.get()
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
-            attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin)
+            attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
+            isIdempotent: { answered?.isIdempotent ?? first.request.isIdempotent })
         for index in retriers.indices.dropFirst(start.index) {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = index == start.index ? start.answer : nil
