@@ -60,9 +60,13 @@ enum SocketTable {
         var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {
             let count = fread(&buffer, 1, buffer.count, file)
-            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
             bytes += buffer[..<count]
+            if count == 0 { break }
         }
+        guard ferror(file) == 0 else {
+            throw TestServerError("/proc/net/tcp cannot be read to its end: \(String(cString: strerror(errno)))")
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func number(_ field: Substring) -> Int? {

@@ -115,6 +115,8 @@ import Testing
         let first = Task { try await attester.evidence(for: request) }
         first.cancel()
         _ = await first.result
+        // Another measurement would find this.
+        try Data("two".utf8).write(to: file)
         let verified = try VerifiedEvidence(verifying: try await attester.evidence(for: request))
         #expect(verified.evidence.measurements["executable"] == Binding.payHash(of: "one"))
     }
