@@ -7,6 +7,8 @@ package struct FileLock: Sendable {
     /// The lock could not be taken; the message says which one, why and what to do.
     package struct Failure: Error, CustomStringConvertible {
         package let message: String
+        /// Whether another process or thread kept the lock for too long; false if the file cannot be opened or locked at all.
+        package let isTimeout: Bool
 
         package var description: String { message }
     }
@@ -78,7 +80,9 @@ package struct FileLock: Sendable {
     private func openFile() throws(Failure) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0o600)
         guard descriptor >= 0 else {
-            throw Failure(message: "\(path) cannot be opened: \(String(cString: strerror(errno))); check the permissions of its folder")
+            throw Failure(
+                message: "\(path) cannot be opened: \(String(cString: strerror(errno))); check the permissions of its folder",
+                isTimeout: false)
         }
         return descriptor
     }
@@ -97,7 +101,7 @@ package struct FileLock: Sendable {
     }
 
     private var busy: Failure {
-        Failure(message: "another process has locked \(path) for more than \(timeout); stop that process")
+        Failure(message: "another process has locked \(path) for more than \(timeout); stop that process", isTimeout: true)
     }
 
     /// Whether the lock was taken, or released, at once.
@@ -111,7 +115,10 @@ package struct FileLock: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN, EACCES: return false
-            case let number: throw Failure(message: "\(path) cannot be locked: \(String(cString: strerror(number)))")
+            case let number:
+                throw Failure(
+                    message: "\(path) cannot be locked: \(String(cString: strerror(number))); use a folder of another file system",
+                    isTimeout: false)
             }
         }
         return true

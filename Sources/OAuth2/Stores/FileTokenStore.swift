@@ -43,8 +43,8 @@ public final class FileTokenStore: TokenStore {
     ///
     /// - Parameter key: What the token belongs to.
     /// - Returns: The token; nil if there is none.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the file is unsafe or cannot be read, with code `wrongKey` when it was sealed
-    ///   with another key, and with code `tokenDamaged` when it was set aside.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the file or its folder is unsafe or the file cannot be read, with code `wrongKey`
+    ///   when it was sealed with another key, and with code `tokenDamaged` when it was set aside.
     public func token(for key: TokenKey) async throws -> BearerToken? { try read(key) }
 
     /// Puts a token in the place of the key's earlier one.
@@ -52,7 +52,8 @@ public final class FileTokenStore: TokenStore {
     /// - Parameters:
     ///   - token: The token.
     ///   - key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`; the earlier token is then still there.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the file locked; the earlier
+    ///   token is then still there.
     public func store(_ token: BearerToken, for key: TokenKey) async throws { try write(token, for: key) }
 
     /// Removes the token of a key.
@@ -85,7 +86,7 @@ public final class FileTokenStore: TokenStore {
     ///   - key: What the token belongs to.
     ///   - body: The work.
     /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end within the
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process keeps its turn longer than the
     ///   `lockTimeout`; `CancellationError`.
     public func withExclusiveAccess<Value: Sendable>(
         for key: TokenKey, _ body: @Sendable () async throws -> Value
@@ -97,7 +98,7 @@ public final class FileTokenStore: TokenStore {
             do {
                 return try await lock.withLockHeld(body)
             } catch let error as FileLock.Failure {
-                throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+                throw TokenLocks.error(for: error)
             }
         }
     }
@@ -157,6 +158,7 @@ public final class FileTokenStore: TokenStore {
     }
 
     private func opened(_ key: TokenKey) throws -> BearerToken? {
+        if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
         let file = PrivateFile(path: path(key))
         let content = try failing { () throws(FileError) in try file.read(upTo: FileTokenFormat.maximumBytes) }
         guard let content else { return nil }
@@ -165,7 +167,7 @@ public final class FileTokenStore: TokenStore {
         } catch FileTokenFormat.Flaw.wrongKey {
             throw OAuth2Error(
                 .wrongKey,
-                "\(file.path) was sealed with another key, or its header is damaged; give the store the earlier key, or remove the file")
+                "\(file.path) was sealed with another key, or its header is damaged; give the store the earlier key, or log in again")
         }
     }
 
@@ -204,7 +206,7 @@ public final class FileTokenStore: TokenStore {
         do {
             return try FileLock(path: path(key) + ".lock").withLock(body)
         } catch let error as FileLock.Failure {
-            throw OAuth2Error(.storeBusy, "the token store is in use", cause: error)
+            throw TokenLocks.error(for: error)
         }
     }
 

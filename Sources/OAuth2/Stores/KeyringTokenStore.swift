@@ -28,7 +28,7 @@ public final class KeyringTokenStore: TokenStore {
     /// - Parameters:
     ///   - token: The token.
     ///   - key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`.
     public func store(_ token: BearerToken, for key: TokenKey) async throws {
         try locks.withLock(for: key) { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
     }
@@ -36,7 +36,7 @@ public final class KeyringTokenStore: TokenStore {
     /// Removes the token of a key.
     ///
     /// - Parameter key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`.
     public func remove(for key: TokenKey) async throws {
         try locks.withLock(for: key) { try KernelKeyring.remove(self.description(key)) }
     }

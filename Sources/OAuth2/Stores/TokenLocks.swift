@@ -42,7 +42,7 @@ package import Foundation
         do {
             return try lock(key, ".lock", timeout: Self.changeTimeout).withLock(body)
         } catch let error as FileLock.Failure {
-            throw Self.busy(error)
+            throw Self.error(for: error)
         }
     }
 
@@ -70,12 +70,15 @@ package import Foundation
         do {
             return try await body()
         } catch let error as FileLock.Failure {
-            throw busy(error)
+            throw Self.error(for: error)
         }
     }
 
-    private static func busy(_ failure: FileLock.Failure) -> OAuth2Error {
-        OAuth2Error(.storeBusy, "the token store is in use", cause: failure)
+    /// The error of a store for a lock that was not taken.
+    static func error(for failure: FileLock.Failure) -> OAuth2Error {
+        failure.isTimeout
+            ? OAuth2Error(.storeBusy, "the token store is in use", cause: failure)
+            : OAuth2Error(.storeFailed, "the token store cannot be locked", cause: failure)
     }
 
     private func lock(_ key: TokenKey, _ suffix: String, timeout: Duration) throws -> FileLock {

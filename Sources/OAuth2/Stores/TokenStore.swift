@@ -16,13 +16,14 @@ public protocol TokenStore: Sendable {
     /// - Parameters:
     ///   - token: The token.
     ///   - key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`; the earlier token is then still there.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the token locked; the earlier
+    ///   token is then still there.
     func store(_ token: BearerToken, for key: TokenKey) async throws
 
     /// Removes the token of a key; does nothing if there is none.
     ///
     /// - Parameter key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`.
     func remove(for key: TokenKey) async throws
 
     /// Replaces the token of a key, unless another one has taken its place.
@@ -43,7 +44,8 @@ public protocol TokenStore: Sendable {
     ///   - key: What the token belongs to.
     ///   - body: The work.
     /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process does not come to an end; `CancellationError`.
+    /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process keeps its turn longer than the store waits;
+    ///   `CancellationError`.
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value
 }
 

@@ -21,7 +21,7 @@ public struct WrappingKey: Sendable {
 
     /// A key in a file of mode 0600, made with random bytes when it is missing.
     ///
-    /// - Parameter file: The file; in another folder than the tokens, so that no backup has both.
+    /// - Parameter file: The file; in a different folder than the tokens, so that a backup of one lacks the other.
     /// - Returns: The key.
     public static func file(_ file: URL) -> WrappingKey {
         WrappingKey(inFolder: { folder in
@@ -74,8 +74,8 @@ public struct WrappingKey: Sendable {
 
     /// A random key in the kernel's keyring of the user, which is gone after a restart of the machine.
     ///
-    /// Tokens of before the restart then give ``OAuth2Error`` with code `wrongKey`.
-    /// - Parameter description: The name of the key in the keyring. Use another name for each folder of tokens: if two folders make the same
+    /// Reading a token stored before the restart throws ``OAuth2Error`` with code `wrongKey`.
+    /// - Parameter description: The name of the key in the keyring. Use a different name for each folder of tokens: if two folders make the same
     ///   key at the same time, the tokens of one of them are lost.
     /// - Returns: The key.
     public static func keyring(_ description: String = "approov:oauth2:wrapping-key") -> WrappingKey {
@@ -114,7 +114,7 @@ public struct WrappingKey: Sendable {
         } catch let error as FileError {
             throw OAuth2Error(.storeFailed, "the folder of the tokens cannot be made", cause: error)
         } catch let error as FileLock.Failure {
-            throw OAuth2Error(.storeBusy, "the key in the kernel's keyring is in use", cause: error)
+            throw TokenLocks.error(for: error)
         }
     }
 

@@ -185,6 +185,40 @@ import Testing
         #expect(await place.thrown { try await place.store.store(Samples.token(), for: place.key) } == .storeFailed)
     }
 
+    @Test("A folder that others can write to since the token was stored gives no token, but a log-out still removes it")
+    func opened() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token(), for: place.key)
+        chmod(place.folder.path("tokens"), 0o770)
+        #expect(await place.thrown { _ = try await place.other.token(for: place.key) } == .storeFailed)
+        chmod(place.folder.path("tokens"), 0o700)
+        #expect(try await place.other.token(for: place.key) != nil)
+        chmod(place.folder.path("tokens"), 0o770)
+        try await place.other.remove(for: place.key)
+        #expect(FileStatus(place.path) == nil)
+    }
+
+    @Test("A lock that cannot be taken for another reason than another process is a failure, and the store is not busy")
+    func lockFailure() async throws {
+        let place = try Place()
+        try await place.store.withExclusiveAccess(for: place.key) { try await place.store.store(Samples.token(), for: place.key) }
+        for suffix in [".lock", ".turn"] {
+            unlink(place.path + suffix)
+            symlink("nowhere", place.path + suffix)
+        }
+        #expect(await place.thrown { try await place.store.store(Samples.token(), for: place.key) } == .storeFailed)
+        #expect(await place.thrown { try await place.store.remove(for: place.key) } == .storeFailed)
+        #expect(await place.thrown { try await place.store.withExclusiveAccess(for: place.key) {} } == .storeFailed)
+        let locks = TokenLocks(directory: place.folder.file("locks"))
+        try locks.withLock(for: place.key) {}
+        let path = place.folder.path("locks/\(TokenLocks.digest(place.key))")
+        unlink(path + ".lock")
+        for suffix in [".lock", ".turn"] { symlink("nowhere", path + suffix) }
+        #expect(await place.thrown { try locks.withLock(for: place.key) {} } == .storeFailed)
+        #expect(await place.thrown { try await locks.withLockHeld(for: place.key, timeout: .zero) {} } == .storeFailed)
+        #expect(await place.thrown { try await locks.withExclusiveAccess(for: place.key) {} } == .storeFailed)
+    }
+
     @Test("Exclusive access is taken in turns by tasks and by stores that share the folder")
     func exclusive() async throws {
         let place = try Place()

@@ -82,6 +82,10 @@ import Testing
         _ = try? WrappingKey.keyring(name).bytes(folder: folder.path("tokens"))
         #expect(FileStatus(folder.path("tokens"))?.permissions == 0o700)
         #expect(FileStatus(folder.path("tokens/wrapping.lock"))?.permissions == 0o600)
+        try? KernelKeyring.remove(name)
+        unlink(folder.path("tokens/wrapping.lock"))
+        symlink("nowhere", folder.path("tokens/wrapping.lock"))
+        #expect(code(as: OAuth2Error.self) { try WrappingKey.keyring(name).bytes(folder: folder.path("tokens")) } == .storeFailed)
     }
 
     @Test(
