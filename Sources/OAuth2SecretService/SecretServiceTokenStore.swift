@@ -12,10 +12,12 @@ public import Foundation
 ///
 /// A call that was sent cannot be taken back: a service that hung may still execute it after its timeout, and store an older token over one
 /// that another process has stored meanwhile. With rotating refresh tokens, the user then logs in again.
-public final class SecretServiceTokenStore: TokenStore {
+public final class SecretServiceTokenStore: PlacedTokenStore {
     /// How much longer than a call of the keyring a change waits for that of another process.
     private static let lockMargin: Duration = .seconds(5)
 
+    /// The bus and the name.
+    package let place: String
     private let name: String
     private let locks: TokenLocks
     private let calls: SecretServiceCalls
@@ -37,6 +39,7 @@ public final class SecretServiceTokenStore: TokenStore {
     }
 
     package init(name: String, lockDirectory: URL, busAddress: String?, timeout: Duration, clock: any TimeSource) {
+        place = "secret service \(busAddress ?? "") \(name)"
         self.name = name
         locks = TokenLocks(directory: lockDirectory)
         calls = SecretServiceCalls(busAddress: busAddress, timeout: timeout, clock: clock)

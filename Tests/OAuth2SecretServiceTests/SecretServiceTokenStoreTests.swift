@@ -111,5 +111,10 @@ struct SecretServiceTokenStoreTests {
         #expect(try await store.token(for: Samples.key()) == nil)
         #expect(try await TokenMigration(from: memory, to: store).run([Samples.key()]) == 1)
         #expect(try await store.token(for: Samples.key()) != nil)
+        // The same tokens.
+        await #expect(throws: OAuth2Error(.configurationError, "")) {
+            try await TokenMigration(from: store, to: keyring.store()).run([Samples.key()])
+        }
+        #expect(try await store.token(for: Samples.key()) != nil)
     }
 }

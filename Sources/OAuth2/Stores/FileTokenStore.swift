@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// A damaged file is set aside, with `.damaged` added to its name, and reported as ``OAuth2Error`` with code `tokenDamaged`; the user then
 /// logs in again. A file is never read without its key.
-public final class FileTokenStore: TokenStore {
+public final class FileTokenStore: PlacedTokenStore {
     /// What was read last from a file, for as long as the file stays the same.
     private struct Known {
         let status: FileStatus
@@ -102,6 +102,9 @@ public final class FileTokenStore: TokenStore {
             }
         }
     }
+
+    /// The folder, without links.
+    package var place: String { "files \(URL(filePath: folder).resolvingSymlinksInPath().path(percentEncoded: false))" }
 
     // MARK: Files, without waiting for other tasks
 

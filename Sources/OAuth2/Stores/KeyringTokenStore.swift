@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Keeps tokens in the kernel's keyring of the user: in memory only, shared by the user's processes, gone after a restart of the machine.
-public final class KeyringTokenStore: TokenStore {
+public final class KeyringTokenStore: PlacedTokenStore {
     private let name: String
     private let locks: TokenLocks
 
@@ -73,6 +73,9 @@ public final class KeyringTokenStore: TokenStore {
     ) async throws -> Value {
         try await locks.withExclusiveAccess(for: key, body)
     }
+
+    /// The name: the user has one keyring.
+    package var place: String { "keyring \(name)" }
 
     private func read(_ key: TokenKey) throws -> BearerToken? {
         guard let bytes = try KernelKeyring.read(description(key), limit: TokenRecord.maximumBytes) else { return nil }

@@ -1,8 +1,13 @@
 /// Moves tokens from one store to another.
 ///
 /// Each token is copied, read back, and only then removed from the source. If the process ends in between, both stores have the token, and the
-/// next run finishes the work.
+/// next run finishes the work. Meanwhile no process renews the token in either store.
+///
+/// Do not move the tokens of a key in both directions at once: each would wait for the other.
 public struct TokenMigration: Sendable {
+    /// How often a token is read again that a log-in replaced while it was copied.
+    private static let maximumAttempts = 3
+
     private let source: any TokenStore
     private let destination: any TokenStore
 
@@ -18,29 +23,56 @@ public struct TokenMigration: Sendable {
 
     /// Moves the tokens of some keys; does nothing for a key without a token.
     ///
-    /// A token that the destination has already stays, because the app may have renewed it; the source's is removed.
+    /// A token already in the destination stays, because the app may have renewed it; the source's is removed.
     /// - Parameter keys: What the tokens belong to.
     /// - Returns: The number of tokens that were copied.
-    /// - Throws: ``OAuth2Error`` of a store; the source then still has each token that the destination lacks.
+    /// - Throws: ``OAuth2Error`` of a store; the source then still has each token that the destination lacks. ``OAuth2Error`` with code
+    ///   `configurationError` when both stores keep the same tokens, and with code `storeBusy` when the source's token changes all the time.
     @discardableResult
     public func run(_ keys: [TokenKey]) async throws -> Int {
+        guard !isSameStore else {
+            throw OAuth2Error(.configurationError, "both stores of the migration keep the same tokens; name another store to move them to")
+        }
         var copied = 0
+        let (source, destination) = (source, destination)
         for key in keys {
-            let (source, destination) = (source, destination)
-            copied += try await destination.withExclusiveAccess(for: key) {
-                guard let token = try await source.token(for: key) else { return 0 }
-                var count = 0
-                if try await destination.token(for: key) == nil {
-                    try await destination.store(token, for: key)
-                    guard try await destination.token(for: key) == token else {
-                        throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
-                    }
-                    count = 1
-                }
-                try await source.remove(for: key)
-                return count
+            // An empty source gets no folder and no lock files.
+            guard try await source.token(for: key) != nil else { continue }
+            let isCopied = try await destination.withExclusiveAccess(for: key) {
+                try await source.withExclusiveAccess(for: key) { try await Self.move(key, from: source, to: destination) }
             }
+            if isCopied { copied += 1 }
         }
         return copied
+    }
+
+    /// Whether removing a token from the source would remove it from the destination.
+    private var isSameStore: Bool {
+        if (source as AnyObject) === (destination as AnyObject) { return true }
+        guard let first = (source as? any PlacedTokenStore)?.place else { return false }
+        return first == (destination as? any PlacedTokenStore)?.place
+    }
+
+    /// Moves a token, and returns whether it was copied.
+    private static func move(_ key: TokenKey, from source: any TokenStore, to destination: any TokenStore) async throws -> Bool {
+        var copy: BearerToken?
+        for _ in 0..<maximumAttempts {
+            guard let token = try await source.token(for: key) else {
+                // The user has logged out of the source: nothing may remain of that log-in.
+                if let copy { _ = try await destination.replace(copy, with: nil, for: key) }
+                return false
+            }
+            let present = try await destination.token(for: key)
+            if present == nil || present == copy {
+                try await destination.store(token, for: key)
+                guard try await destination.token(for: key) == token else {
+                    throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
+                }
+                copy = token
+            }
+            // A log-in does not wait for its turn, so the source may have another token by now.
+            if try await source.replace(token, with: nil, for: key) { return copy != nil }
+        }
+        throw OAuth2Error(.storeBusy, "the old store's token changes all the time; end the programs that use it, and move the tokens again")
     }
 }

@@ -49,6 +49,12 @@ public protocol TokenStore: Sendable {
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value
 }
 
+/// A store that can tell where its tokens are.
+package protocol PlacedTokenStore: TokenStore {
+    /// The same text for all stores that keep their tokens in the same place.
+    var place: String { get }
+}
+
 /// A store that is read without waiting.
 protocol ImmediateTokenStore: TokenStore {
     /// Returns the token of a key; nil if there is none.

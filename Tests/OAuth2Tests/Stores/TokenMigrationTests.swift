@@ -9,6 +9,9 @@ final class BrittleStore: TokenStore {
     let failsToStore = Shared(false)
     let forgets = Shared(false)
     let failsToRemove = Shared(false)
+    /// Whether someone has asked for the turn while another one had it.
+    let isWaitedFor = Shared(false)
+    private let isHeld = Shared(false)
 
     private static let failure = OAuth2Error(.storeFailed, "the disk is full")
 
@@ -25,12 +28,17 @@ final class BrittleStore: TokenStore {
     }
 
     func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
-        if failsToStore.value { throw Self.failure }
+        if token == nil ? failsToRemove.value : failsToStore.value { throw Self.failure }
         return try await base.replace(expected, with: token, for: key)
     }
 
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value {
-        try await base.withExclusiveAccess(for: key, body)
+        if isHeld.value { isWaitedFor.value = true }
+        return try await base.withExclusiveAccess(for: key) {
+            isHeld.value = true
+            defer { isHeld.value = false }
+            return try await body()
+        }
     }
 }
 
@@ -78,5 +86,69 @@ final class BrittleStore: TokenStore {
         #expect(try await TokenMigration(from: source, to: destination).run([key]) == 0)
         #expect(try await source.token(for: key) == nil)
         #expect(try await destination.token(for: key) == renewed)
+    }
+
+    @Test("A token that is replaced in the old store while it is copied moves in its newer form, and no renewal runs in either store")
+    func replaced() async throws {
+        let key = try Samples.key()
+        let (source, destination) = (RacingStore(), RacingStore())
+        let newer = try Samples.token("newer", refresh: "r1")
+        try await source.store(Samples.token("a"), for: key)
+        source.onRead.value = {
+            guard source.isHeld.value, destination.isHeld.value else { return }
+            source.onRead.value = nil
+            try await source.store(newer, for: key)
+        }
+        #expect(try await TokenMigration(from: source, to: destination).run([key]) == 1)
+        #expect(try await destination.token(for: key) == newer)
+        #expect(try await source.token(for: key) == nil)
+    }
+
+    @Test("When the old store's token changes all the time, the migration ends with an error and the old store keeps it")
+    func unsteady() async throws {
+        let key = try Samples.key()
+        let (source, destination) = (RacingStore(), MemoryTokenStore())
+        try await source.store(Samples.token("a"), for: key)
+        source.onRead.value = { try await source.store(Samples.token("next"), for: key) }
+        #expect(
+            await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) } == .storeBusy)
+        #expect(try await source.base.token(for: key)?.accessToken == "next")
+    }
+
+    @Test("When the user logs out of the old store while the token is copied, the new store gets none")
+    func loggedOut() async throws {
+        let key = try Samples.key()
+        let (source, destination) = (RacingStore(), MemoryTokenStore())
+        try await source.store(Samples.token("a"), for: key)
+        source.onRead.value = {
+            guard source.isHeld.value else { return }
+            try await source.remove(for: key)
+        }
+        #expect(try await TokenMigration(from: source, to: destination).run([key]) == 0)
+        #expect(try await destination.token(for: key) == nil)
+    }
+
+    @Test("Stores that keep the same tokens are refused, and the tokens stay")
+    func sameStore() async throws {
+        let folder = try TemporaryFolder()
+        let (key, token) = (try Samples.key(), try Samples.token())
+        func files(_ name: String) -> FileTokenStore {
+            FileTokenStore(
+                directory: folder.file(name), key: .file(folder.file("keys/k")), lockTimeout: .milliseconds(20))
+        }
+        let memory = MemoryTokenStore()
+        for store in [memory, files("tokens")] as [any TokenStore] { try await store.store(token, for: key) }
+        symlink("tokens", folder.path("link"))
+        let keyrings = ["a", "b"].map { KeyringTokenStore(name: "approov:test", lockDirectory: folder.file($0)) }
+        for (source, destination) in [
+            (memory, memory), (files("tokens"), files("tokens")), (files("tokens/"), files("link")), (keyrings[0], keyrings[1]),
+        ] as [(any TokenStore, any TokenStore)] {
+            #expect(
+                await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) }
+                    == .configurationError)
+        }
+        #expect(try await memory.token(for: key) == token)
+        #expect(try await files("tokens").token(for: key) == token)
+        #expect(try await TokenMigration(from: files("tokens"), to: files("others")).run([key]) == 1)
     }
 }
