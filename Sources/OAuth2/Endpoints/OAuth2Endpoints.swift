@@ -52,7 +52,7 @@ public final class OAuth2Endpoints: Sendable {
         }
         let asked = parameters.first { $0.name == "scope" }?.value
         let json = try await caller.post(client.server.tokenURL, parameters)
-        return try TokenResponse.token(in: json, requestedScope: asked, now: clock.date)
+        return try TokenResponse.token(in: json, requestedScope: asked, now: clock.date, isRenewed: grant is RefreshGrant)
     }
 
     /// Exchanges a token's refresh token for a new token.

@@ -9,28 +9,35 @@ enum TokenResponse {
     ///   - members: The members of the JSON object.
     ///   - requestedScope: The scope that was asked for; it counts when the answer has none.
     ///   - now: The time.
+    ///   - isRenewed: Whether the token takes the place of another one. Its life is then read less strictly: the server may have revoked the
+    ///     earlier refresh token, so that the user would have to log in again if the new one were lost.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `responseMalformed`.
-    static func token(in members: [String: JSONValue], requestedScope: String?, now: Date) throws -> BearerToken {
+    static func token(
+        in members: [String: JSONValue], requestedScope: String?, now: Date, isRenewed: Bool = false
+    ) throws -> BearerToken {
         guard let access = try text("access_token", in: members) else { throw malformed("it has no access_token") }
         guard let type = try text("token_type", in: members) else { throw malformed("it has no token_type") }
         guard type.lowercased() == "bearer" else {
             throw malformed("its token_type is not Bearer; this package applies no other type")
         }
         let scope = try text("scope", in: members) ?? requestedScope
-        let lifetime = try lifetime(members["expires_in"])
+        let lifetime = try lifetime(members["expires_in"], isRenewed: isRenewed)
         return try BearerToken(
             accessToken: access, refreshToken: try text("refresh_token", in: members), issuedAt: now,
             expiresAt: now.addingTimeInterval(lifetime), scope: scope)
     }
 
     /// The life in seconds: an hour if the server does not tell, so that no token lives without limit.
-    private static func lifetime(_ value: JSONValue?) throws -> TimeInterval {
+    private static func lifetime(_ value: JSONValue?, isRenewed: Bool) throws -> TimeInterval {
         switch value {
         case nil, .null?: return BearerToken.defaultLifetime
         case .integer(let seconds)?:
-            guard seconds > 0 else { throw malformed("its expires_in is not positive") }
+            // A token whose life is 0 is renewed again for the next request.
+            guard seconds > 0 || seconds == 0 && isRenewed else { throw malformed("its expires_in is not positive") }
             return min(TimeInterval(seconds), BearerToken.longestLifetime)
+        case .real(let seconds)? where isRenewed && seconds >= 0 && seconds == seconds.rounded():
+            return min(seconds, BearerToken.longestLifetime)
         default: throw malformed("its expires_in is not a whole number of seconds")
         }
     }

@@ -31,6 +31,12 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     private let observer: (any TokenFetchObserver)?
     private let changes = UserChanges()
     private let state = Mutex(RenewalState())
+    /// Marks the work of each renewal, so that one that waits for itself is noticed.
+    private let mark = RenewalMark()
+    /// How long a renewal that failed is not tried again while the token is still valid.
+    private static let pauseAfterFailure: Duration = .seconds(5)
+    /// How often a log-out reads a token again that was renewed meanwhile.
+    private static let maximumAttempts = 3
 
     /// Makes the credentials; asks nothing yet.
     ///
@@ -42,7 +48,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     ///   - refresh: The way to renew a token.
     ///   - clientGrant: The grant that provides a token to the app itself when there is none.
     ///   - renewalLead: The time before its expiry from which a token is renewed; at most half of its life counts. By default it is renewed in
-    ///     the last minute, or in the last tenth of its life if that is shorter. A token that only a log-in can renew is used until then.
+    ///     the last minute, or in the last tenth of its life if that is shorter. The lead does not count for a token
+    ///     that only a log-in can renew.
     ///   - observer: Hears when a fetch of a token begins and how it ends.
     /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
     public init(
@@ -73,7 +80,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Stores the token of a user who has just logged in, in the place of an earlier user's.
     ///
     /// Wipes the sessions with an ``OAuth2Interceptor`` of these credentials first (`ApproovSession.wipe(_:)`). Their requests that were begun
-    /// before this method returns fail with `CancellationError`, also those that wait at a gate or for their next attempt. If an actor calls
+    /// before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an actor calls
     /// it, none of the earlier user's responses reaches the actor's code from this call on.
     /// - Parameter token: The token that a grant issued.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
@@ -90,32 +97,47 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
-    /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, its result is discarded. If the server cannot be reached, the
-    /// token is removed from the store all the same.
+    /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If the
+    /// server cannot be reached, the token is removed from the store all the same.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
-        let (token, failure) = try await changes.change { () async throws -> (BearerToken?, (any Error)?) in
-            let token = try? await store.token(for: key)
+        let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
             // The server's newest token, which the store did not take.
             let (noticed, unsaved) = state.withLock { state in
-                let unsaved = state.unsaved?.token
+                let unsaved = state.unsaved
                 return (state.beginChange(), unsaved)
             }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
-            var failure: (any Error)?
-            do {
-                try await store.remove(for: key)
-            } catch {
-                failure = error
-            }
-            return (unsaved ?? token, failure)
+            let (removed, failure) = await removeToken()
+            return ([unsaved?.token, removed == unsaved?.predecessor ? nil : removed].compactMap { $0 }, failure)
         }
-        if let token { try? await endpoints.revoke(token) }
+        for token in tokens { try? await endpoints.revoke(token) }
         if let failure { throw failure }
     }
 
+    /// Removes the token of the store.
+    ///
+    /// - Returns: The token that was removed, or could not be; nil if there is none, or it cannot be read. The error if it is still there.
+    private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
+        var token: BearerToken?
+        for _ in 0..<Self.maximumAttempts {
+            token = try? await store.token(for: key)
+            guard let token, let isRemoved = try? await store.replace(token, with: nil, for: key) else { break }
+            if isRemoved { return (token, nil) }
+            // Another process has renewed the token meanwhile: the new one must be revoked.
+        }
+        do {
+            try await store.remove(for: key)
+            return (token, nil)
+        } catch {
+            return (token, error)
+        }
+    }
+
     /// Returns a valid token, renewed if necessary.
+    ///
+    /// If a renewal fails because the server cannot be reached or another process keeps the store's turn, the token is used until it expires.
     ///
     /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.
@@ -123,12 +145,39 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     ///   server; `CancellationError`.
     public func token() async throws -> BearerToken {
         let before = state.withLock { $0.changes }
-        let stored = try await store.token(for: key)
+        let stored = try await storedToken()
         if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
-        if let stored, !isDue(stored) { return stored }
+        if let stored, isUsable(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
-        return try await renewed(stored, refused: nil)
+        do {
+            return try await renewed(stored, refused: nil)
+        } catch let error as OAuth2Error where error.code == .networkingError || error.code == .storeBusy {
+            // It may have been removed or replaced meanwhile.
+            guard let stored, isValid(stored), try await storedToken() == stored else { throw error }
+            state.withLock { $0.postponed = .init(token: stored, until: endpoints.clock.uptime + Self.pauseAfterFailure) }
+            return stored
+        }
     }
+
+    /// The token of the store; nil if there is none.
+    ///
+    /// The app's own token that cannot be read counts as none: a new one takes its place.
+    private func storedToken() async throws -> BearerToken? {
+        do {
+            return try await store.token(for: key)
+        } catch let error as OAuth2Error where error.code == .tokenDamaged || error.code == .wrongKey {
+            guard authorization.level == .client else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether requests carry the token without a renewal first.
+    private func isUsable(_ token: BearerToken) -> Bool {
+        guard isDue(token) else { return true }
+        return isValid(token) && state.withLock { $0.isPostponed(token, at: endpoints.clock.uptime) }
+    }
+
+    private func isValid(_ token: BearerToken) -> Bool { endpoints.clock.date < token.expiresAt }
 
     private func isDue(_ token: BearerToken) -> Bool {
         token.isDue(at: endpoints.clock.date, lead: renewalLead > 0 && isRenewable(token) ? renewalLead : 0)
@@ -167,7 +216,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     package func credentialAtOnce() -> Credential? {
         guard authorization.type == .bearer, let immediateStore else { return nil }
         let before = state.withLock { $0.changes }
-        guard let stored = immediateStore.tokenAtOnce(for: key), !isDue(stored) else { return nil }
+        guard let stored = immediateStore.tokenAtOnce(for: key), isUsable(stored) else { return nil }
         // Another user's token must wait until the sessions are wiped.
         if authorization.level == .user, state.withLock({ $0.isOfAnotherUser(stored, readAfter: before) }) { return nil }
         return stored.credential
@@ -179,8 +228,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Returns: The new credential; nil for Basic authorization.
     /// - Throws: The errors of ``token()``.
     public func renew(after refused: Credential) async throws -> Credential? {
-        guard authorization.type == .bearer, let stored = try await store.token(for: key) else { return nil }
-        guard refused.owner == nil || stored.loginID == refused.owner else { return nil }
+        guard authorization.type == .bearer, let stored = try await storedToken() else { return nil }
+        guard authorization.level == .client || refused.owner == nil || stored.loginID == refused.owner else { return nil }
         guard stored.header == refused.headerValue else { return stored.credential }
         let token = try await renewed(stored, refused: stored.accessToken)
         return token.accessToken == stored.accessToken ? nil : token.credential
@@ -190,8 +239,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     private func renewed(_ stored: BearerToken?, refused: String?) async throws -> BearerToken {
         let login = stored?.loginID ?? ""
+        if let marks = WorkMarks.current, marks.contains(where: { $0 === mark }) { throw Self.waitsForItself }
         let flight = state.withLock { state in
-            state.flight(for: login) { number, marks in
+            state.flight(for: login, mark: mark) { number, marks in
                 // Not a child task: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that
                 // was sent must not be lost.
                 Task { [self] in
@@ -224,15 +274,15 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Renews the token, unless another process has done so while this one waited for its turn.
     private func renewInTurn(login: String?, refused: String?) async throws -> BearerToken {
         try await store.withExclusiveAccess(for: key) { [self] in
-            let stored = try await store.token(for: key)
-            if let login {
+            let stored = try await storedToken()
+            // The app's own token may come from another grant, which another process has fetched.
+            if let login, authorization.level == .user {
                 guard let stored, stored.loginID == login else { throw Self.userChanged }
             }
             if let stored, !isDue(stored), stored.accessToken != refused { return stored }
             if let stored, let unsaved = state.withLock({ $0.unsaved }), unsaved.predecessor == stored {
-                try await save(unsaved.token, over: stored)
-                if !unsaved.token.isExpired(at: endpoints.clock.date) { return unsaved.token }
-                return try await fetched(over: unsaved.token)
+                let token = try await saved(unsaved.token, over: stored)
+                return token.isExpired(at: endpoints.clock.date) ? try await fetched(over: token) : token
             }
             return try await fetched(over: stored)
         }
@@ -240,28 +290,32 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Renews a token, and tells the observer.
     private func fetched(over stored: BearerToken?) async throws -> BearerToken {
-        observer?.willFetch(for: key)
+        tellObserver { $0.willFetch(for: key) }
         do {
             let token = try await renewal(of: stored)
-            observer?.didFetch(for: key, error: nil)
+            tellObserver { $0.didFetch(for: key, error: nil) }
             return token
         } catch {
-            observer?.didFetch(for: key, error: error)
+            tellObserver { $0.didFetch(for: key, error: error) }
             throw error
         }
     }
 
+    /// Tells the observer without the renewal's marks: no task that it makes is part of the renewal.
+    private func tellObserver(_ call: (any TokenFetchObserver) -> Void) {
+        guard let observer else { return }
+        WorkMarks.$current.withValue(nil) { call(observer) }
+    }
+
     private func renewal(of stored: BearerToken?) async throws -> BearerToken {
         guard let stored else {
-            let issued = try await endpoints.issue(clientGrant)
+            let issued = try await endpoints.issue(clientGrant).ofApp()
             try await store.store(issued, for: key)
             return issued
         }
         do {
             if hasRefresh(stored) {
-                let token = try await strategy.refresh(stored, at: endpoints).succeeding(stored)
-                try await save(token, over: stored)
-                return token
+                return try await saved(strategy.refresh(stored, at: endpoints).succeeding(stored), over: stored)
             }
         } catch let error as OAuth2Error where error.serverError == .invalidGrant && error.code == .requestRefused {
             // The server has ended this log-in. No other answer removes a token.
@@ -276,26 +330,28 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         guard authorization.level == .client else {
             throw OAuth2Error(.loginRequired, "the token has expired or was refused, and has no refresh token; log in again")
         }
-        let issued = try await endpoints.issue(clientGrant).succeeding(stored)
-        try await save(issued, over: stored)
-        return issued
+        return try await saved(endpoints.issue(clientGrant).succeeding(stored), over: stored)
     }
 
-    /// Stores a new token before any request carries it.
-    private func save(_ token: BearerToken, over stored: BearerToken) async throws {
+    /// Stores a new token before any request carries it, and returns the token to use.
+    private func saved(_ token: BearerToken, over stored: BearerToken) async throws -> BearerToken {
         state.withLock { $0.unsaved = .init(predecessor: stored, token: token) }
         let isSaved = try await store.replace(stored, with: token, for: key)
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
         // predecessor.
         state.withLock { $0.unsaved = nil }
-        guard isSaved else {
-            // The user logged out or another one logged in meanwhile: nothing may remain of this token.
-            try? await endpoints.revoke(token)
-            throw Self.userChanged
-        }
+        if isSaved { return token }
+        // The user logged out or another one logged in meanwhile: nothing may remain of this token.
+        try? await endpoints.revoke(token)
+        // The app is the same, whatever token it has.
+        guard authorization.level == .client, let other = try await storedToken() else { throw Self.userChanged }
+        return other
     }
 
     private static let notLoggedIn = OAuth2Error(.loginRequired, "no user is logged in; log in first")
     private static let userChanged = OAuth2Error(
         .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
+    private static let waitsForItself = OAuth2Error(
+        .configurationError,
+        "the renewal of a token asks for the same token; let the strategy or the grant send its requests without these credentials")
 }

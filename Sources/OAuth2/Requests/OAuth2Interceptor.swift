@@ -9,7 +9,7 @@ package import HTTPTypes
 ///
 /// It adds a valid token to each of these requests. It renews an expired token once for all requests that wait. If a server refuses a token
 /// with 401, it renews the token once, and each refused request is sent once more. `AuthenticatedRequests` (module `Approov`) lists the
-/// requests that are never sent again. After a redirect to another origin no token is sent, also if the redirect leads to a named host: a
+/// requests that are never sent again. After a redirect to another origin no token is sent, even if the redirect leads to a named host: a
 /// server chose the URL.
 ///
 /// A session with this interceptor tracks its requests. ``OAuth2Credentials/logIn(_:)`` and ``OAuth2Credentials/logOut()`` wipe the
@@ -106,8 +106,8 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     /// The error of a session for one of ``credentials``.
     private static func sessionError(for error: any Error) -> any Error {
         switch (error as? OAuth2Error)?.code {
-        case .loginRequired, .tokenDamaged:
-            ApproovError(.credentialMissing, "no user is logged in, so the request was not sent", cause: error)
+        case .loginRequired, .tokenDamaged, .wrongKey:
+            ApproovError(.credentialMissing, "no user is logged in, or the token cannot be read, so the request was not sent", cause: error)
         case .networkingError: ApproovError(.networkingError, "no valid token was obtained, so the request was not sent", cause: error)
         default: error
         }

@@ -18,6 +18,13 @@ struct RenewalState {
         let token: BearerToken
     }
 
+    /// A renewal that failed, while its token is still valid.
+    struct Postponed {
+        let token: BearerToken
+        /// The clock's uptime at which the next request tries it again.
+        let until: Duration
+    }
+
     /// A user whom another process logged in, while the sessions are wiped.
     private struct Noticed {
         let number: Int
@@ -28,6 +35,7 @@ struct RenewalState {
     /// The renewals under way, by log-in; the empty text stands for no token yet.
     private(set) var flights: [String: Flight] = [:]
     var unsaved: Unsaved?
+    var postponed: Postponed?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
     private var login: String?
@@ -45,6 +53,7 @@ struct RenewalState {
         ownChanges += 1
         changes += 1
         unsaved = nil
+        postponed = nil
         defer { noticed = nil }
         return noticed?.task
     }
@@ -75,8 +84,8 @@ struct RenewalState {
 
     /// Notes a token of the store, and returns the change of the user if it is another user's, who was not logged in here.
     ///
-    /// The request that asks for the token must wait for the change, also if another request has begun it: it may carry cookies of the user
-    /// before until the change has wiped it.
+    /// The request that asks for the token must wait for the change, even if another request has begun it: until the change has wiped it, it
+    /// may carry the previous user's cookies.
     ///
     /// - Parameters:
     ///   - token: The token.
@@ -103,17 +112,31 @@ struct RenewalState {
     }
 
     /// Returns the renewal under way for a log-in, or begins one.
-    mutating func flight(for login: String, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>) -> Flight {
+    mutating func flight(
+        for login: String, mark: RenewalMark, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>
+    ) -> Flight {
         if let flight = flights[login] { return flight }
         lastNumber += 1
-        let marks = WorkMarks()
+        let marks = WorkMarks(mark)
         let flight = Flight(number: lastNumber, task: begin(lastNumber, marks), marks: marks)
         flights[login] = flight
         return flight
+    }
+
+    /// Whether the renewal of a token failed a moment ago.
+    func isPostponed(_ token: BearerToken, at uptime: Duration) -> Bool {
+        guard let postponed, uptime < postponed.until else { return false }
+        return postponed.token == token
     }
 
     /// Notes the end of a renewal.
     mutating func landed(_ number: Int, for login: String) {
         if flights[login]?.number == number { flights[login] = nil }
     }
+}
+
+/// Marks the work of the renewals of some credentials.
+final class RenewalMark: WorkMark {
+    /// Does nothing: a renewal that waits for other operations needs no change.
+    func didSpread() {}
 }

@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// Descriptions and reflections show neither the access token nor the refresh token.
 public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The life of a token whose response does not tell it, in seconds.
+    /// The lifetime assumed when the response has none, in seconds.
     static let defaultLifetime: TimeInterval = 3_600
     /// The longest life that counts, in seconds: a longer one is cut to a year.
     static let longestLifetime: TimeInterval = 365 * 86_400
@@ -102,6 +102,12 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
         try BearerToken(
             accessToken: accessToken, refreshToken: refreshToken ?? earlier.refreshToken, issuedAt: issuedAt, expiresAt: expiresAt,
             scope: scope ?? earlier.scope, loginID: earlier.loginID)
+    }
+
+    /// This token with the log-in of all tokens of the app itself, so that processes which fetch one each do not take it for another user's.
+    func ofApp() throws -> BearerToken {
+        try BearerToken(
+            accessToken: accessToken, refreshToken: refreshToken, issuedAt: issuedAt, expiresAt: expiresAt, scope: scope, loginID: "app")
     }
 
     private static func newLoginID() -> String { Base64URL.encode(SystemRandom.bytes(16)) }

@@ -72,7 +72,9 @@ import Testing
         clock.advance(by: .seconds(2_999))
         #expect(try await credentials.token().accessToken == "a0" && transport.requests.isEmpty)
         clock.advance(by: .seconds(1))
-        await #expect(throws: OAuth2Error.self) { try await credentials.token() }
+        // The server fails, and the token is still valid.
+        #expect(try await credentials.token().accessToken == "a0" && transport.requests.count == 1)
+        clock.advance(by: .seconds(5))
         answer.value = Self.next
         #expect(try await credentials.token().accessToken == "a1" && transport.requests.count == 2)
         // The new token lives 600 seconds, of which half count.
@@ -89,6 +91,28 @@ import Testing
         try await credentials.logIn(Samples.token("a0", refresh: nil, life: 3_600, at: clock.date - 3_100))
         #expect(try await credentials.token().accessToken == "a0")
         #expect(listener.heard.value.isEmpty)
+    }
+
+    @Test("A task that the observer makes may ask for the token that is being fetched", .timeLimit(.minutes(1)))
+    func observerTask() async throws {
+        final class Asking: TokenFetchObserver {
+            let credentials = Shared<OAuth2Credentials?>(nil)
+            let asked = Shared<Task<String, any Error>?>(nil)
+
+            func willFetch(for key: TokenKey) {
+                guard let credentials = credentials.value else { return }
+                // It asks before this method returns, so during the fetch.
+                asked.value = Task.immediate { try await credentials.token().accessToken }
+            }
+        }
+        let observer = Asking()
+        let credentials = try credentials(observer: observer)
+        observer.credentials.value = credentials
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: 3_600, at: clock.date - 3_600))
+        answer.value = Self.next
+        #expect(try await credentials.token().accessToken == "a1")
+        #expect(try await observer.asked.value?.value == "a1")
+        observer.credentials.value = nil
     }
 
     @Test("When the server has ended the log-in, a token within the lead is not used any more")

@@ -137,6 +137,7 @@ import Testing
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":-1}"#,
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":0}"#,
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1.5}"#,
+            #"{"access_token":"SECRET","token_type":"Bearer","expires_in":3600.0}"#,
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":"3600"}"#,
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":1e99}"#,
             #"{"access_token":"SECRET","token_type":"Bearer","expires_in":99999999999999999999}"#,

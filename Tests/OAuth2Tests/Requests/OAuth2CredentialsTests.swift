@@ -183,6 +183,21 @@ import Testing
         #expect(transport.requests.map { $0.form["token"] } == ["r0"])
     }
 
+    @Test("Logging out removes and revokes the token that another process has put in the place of the one that was read")
+    func logOutDuringRenewalElsewhere() async throws {
+        let (transport, store) = (InProcessTransport(status: 200), RacingStore())
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
+        let (first, second) = (try Samples.token("a0", refresh: "r0"), try Samples.token("a1", refresh: "r1"))
+        try await credentials.logIn(first)
+        store.onRead.value = {
+            store.onRead.value = nil
+            try await store.store(second.succeeding(first), for: credentials.key)
+        }
+        try await credentials.logOut()
+        #expect(transport.requests.map { $0.form["token"] } == ["r1"])
+        #expect(try await store.token(for: credentials.key) == nil)
+    }
+
     @Test("A user who logs in during another one's renewal keeps the token, and the other one's requests do not get it")
     func userChange() async throws {
         let setting = try Setting()
@@ -223,6 +238,134 @@ import Testing
         gate.open()
         try await other.value
         #expect(try await task.value.accessToken == "theirs" && setting.transport.requests.isEmpty)
+    }
+
+    @Test("An app takes the token that another process has fetched by the app's own grant, as it has no user who could have changed")
+    func otherProcessOfApp() async throws {
+        let setting = try Setting(level: .client)
+        try await setting.logIn()
+        let (store, key) = (setting.store, setting.credentials.key)
+        let theirs = try Samples.token("theirs", at: setting.clock.date)
+        let (entered, gate) = (Gate(), Gate())
+        let other = Task {
+            try await store.withExclusiveAccess(for: key) {
+                entered.open()
+                try await gate.wait()
+                try await store.store(theirs, for: key)
+            }
+        }
+        try await entered.wait()
+        let task = Task { try await setting.credentials.token() }
+        // It has read the token and waits for its turn.
+        #expect(await eventually { store.isWaitedFor.value })
+        gate.open()
+        try await other.value
+        #expect(try await task.value.accessToken == "theirs" && setting.transport.requests.isEmpty)
+        // Also when it comes while the token is renewed here.
+        setting.clock.advance(by: .seconds(3_600))
+        let newest = try Samples.token("newest", at: setting.clock.date)
+        setting.answer.value = { request in
+            guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
+            try await store.store(newest, for: key)
+            return .json(Self.next, to: request)
+        }
+        #expect(try await setting.credentials.token().accessToken == "newest")
+        #expect(setting.transport.requests.map { $0.form["token"] ?? $0.form["refresh_token"] } == ["r0", "r1"])
+    }
+
+    @Test("While the server cannot be reached, a token that is due is used until it expires, and a renewal is tried every five seconds")
+    func outage() async throws {
+        let setting = try Setting()
+        let memory = MemoryTokenStore()
+        let other = try OAuth2Credentials(endpoints: Samples.endpoints(clock: setting.clock, over: setting.transport), store: memory)
+        try await setting.logIn(expired: false)
+        try await other.logIn(Samples.token("b0", refresh: nil, at: setting.clock.date))
+        setting.clock.advance(by: .seconds(3_550))
+        for _ in 0..<3 { #expect(try await setting.credentials.token().accessToken == "a0") }
+        #expect(setting.transport.requests.count == 1)
+        // A token that only a log-in can renew is not used: no later attempt would help.
+        #expect(await codeThrown(as: OAuth2Error.self) { try await other.token() } == .loginRequired)
+        setting.clock.advance(by: .seconds(5))
+        #expect(try await setting.credentials.token().accessToken == "a0" && setting.transport.requests.count == 2)
+        // Not when the user has logged out meanwhile.
+        let (store, key) = (setting.store, setting.credentials.key)
+        let token = try #require(try await store.token(for: key))
+        setting.clock.advance(by: .seconds(5))
+        setting.answer.value = { request in
+            try await store.remove(for: key)
+            return .json("{}", 503, to: request)
+        }
+        #expect(await setting.thrown == .networkingError)
+        try await store.store(token, for: key)
+        setting.answers("{}", 500)
+        setting.clock.advance(by: .seconds(40))
+        #expect(await setting.thrown == .networkingError)
+        setting.answers(Self.next)
+        #expect(try await setting.credentials.token().accessToken == "a1" && setting.transport.requests.count == 5)
+    }
+
+    @Test("Without waiting, a token that is due is used for five seconds after a renewal that failed")
+    func outageAtOnce() async throws {
+        let clock = ManualClock(date: Date(timeIntervalSince1970: 1_750_000_000))
+        let endpoints = try Samples.endpoints(clock: clock, over: InProcessTransport { .json("{}", 500, to: $0) })
+        let credentials = try OAuth2Credentials(endpoints: endpoints, store: MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0", at: clock.date))
+        clock.advance(by: .seconds(3_550))
+        #expect(credentials.credentialAtOnce() == nil)
+        #expect(try await credentials.credential().headerValue == "Bearer a0")
+        #expect(credentials.credentialAtOnce()?.headerValue == "Bearer a0")
+        clock.advance(by: .seconds(5))
+        #expect(credentials.credentialAtOnce() == nil)
+    }
+
+    @Test(
+        "A renewed token whose life is 0, or a whole number with a decimal point, is kept with its refresh token",
+        arguments: [("0", 2), ("3600.0", 1)])
+    func lenientLife(life: String, renewals: Int) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let number = Shared(0)
+        setting.answer.value = { request in
+            let number = number.change { number in
+                number += 1
+                return number
+            }
+            return .json(
+                #"{"access_token":"a\#(number)","token_type":"Bearer","expires_in":\#(life),"refresh_token":"r\#(number)"}"#, to: request)
+        }
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(try await setting.store.token(for: setting.credentials.key)?.refreshToken == "r1")
+        // A token that has expired already is renewed again by the next request, once.
+        #expect(try await setting.credentials.token().accessToken == "a\(renewals)")
+        #expect(setting.transport.requests.map { $0.form["refresh_token"] } == Array(["r0", "r1"].prefix(renewals)))
+        setting.answers(#"{"access_token":"b","token_type":"Bearer","expires_in":1.5}"#)
+        setting.clock.advance(by: .seconds(3_600))
+        #expect(await setting.thrown == .responseMalformed)
+    }
+
+    @Test("A renewal that asks for its own token fails with the remedy and does not wait for itself", .timeLimit(.minutes(1)))
+    func waitsForItself() async throws {
+        struct Circular: RefreshStrategy {
+            let credentials = Shared<OAuth2Credentials?>(nil)
+
+            func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
+                guard let credentials = credentials.value else { return token }
+                // Also in a separate task.
+                return try await Task { try await credentials.token() }.value
+            }
+        }
+        let strategy = Circular()
+        let setting = try Setting(refresh: strategy)
+        strategy.credentials.value = setting.credentials
+        defer { strategy.credentials.value = nil }
+        try await setting.logIn()
+        #expect(await setting.thrown == .configurationError)
+        let second = Shared<OAuth2Credentials?>(nil)
+        let grant = ExtensionGrant(type: "urn:own") { [("assertion", try await second.value?.token().accessToken ?? "")] }
+        let app = try Setting(level: .client, clientGrant: grant)
+        second.value = app.credentials
+        defer { second.value = nil }
+        #expect(await app.thrown == .configurationError)
     }
 
     @Test("A client whose refresh token is revoked gets a new token by its own grant")

@@ -1,4 +1,5 @@
 import Approov
+import ApproovBase
 import ApproovTesting
 import CertificatePinning
 import Foundation
@@ -135,6 +136,91 @@ import Testing
             configuration: .over(transport))
         await #expect(throws: CancellationError.self) { try await session.data(from: Samples.url("https://api.test/")) }
         #expect(transport.requests.map { $0.headerFields[.authorization] } == ["Bearer alice"])
+    }
+
+    @Test("A 401 for an app's token that another process has replaced meanwhile is followed by the new token")
+    func otherProcessOfApp() async throws {
+        let (store, clock) = (MemoryTokenStore(), ManualClock(date: Date()))
+        let number = Shared(0)
+        let work = Shared<(@Sendable () async throws -> Void)?>(nil)
+        let transport = InProcessTransport { request in
+            if request.url.host.name == "login.test" {
+                let number = number.change { number in
+                    number += 1
+                    return number
+                }
+                return .json(#"{"access_token":"c\#(number)","token_type":"Bearer","expires_in":600}"#, to: request)
+            }
+            try await work.value?()
+            return TransportResponse(status: request.headerFields[.authorization] == "Bearer c1" ? 401 : 200, url: request.url)
+        }
+        func credentials() throws -> OAuth2Credentials {
+            try OAuth2Credentials(
+                endpoints: Samples.endpoints(clock: clock, over: transport), authorization: Authorization(level: .client), store: store)
+        }
+        let (own, theirs) = (try credentials(), try credentials())
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(own, hosts: [HostPattern("api.test")])], configuration: .over(transport))
+        work.value = {
+            work.value = nil
+            try await store.remove(for: theirs.key)
+            _ = try await theirs.token()
+        }
+        #expect(try await session.data(from: Samples.url("https://api.test/")).1.statusCode == 200)
+        let sent = transport.requests.filter { $0.url.host.name == "api.test" }.map { $0.headerFields[.authorization] }
+        #expect(sent == ["Bearer c1", "Bearer c2"])
+    }
+
+    @Test(
+        "A token that cannot be read asks a user for a log-in, and an app fetches another one in its place",
+        arguments: [true, false], [Authorization.Level.user, .client])
+    func unreadable(hasOtherKey: Bool, level: Authorization.Level) async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(date: Date())
+        let transport = InProcessTransport { request in
+            .json(#"{"access_token":"c1","token_type":"Bearer","expires_in":600}"#, to: request)
+        }
+        func store(_ key: String) -> FileTokenStore {
+            FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/\(key)")))
+        }
+        let own = store("a")
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: clock, over: transport), authorization: Authorization(level: level), store: own)
+        try await store(hasOtherKey ? "b" : "a").store(Samples.token(at: clock.date), for: credentials.key)
+        if !hasOtherKey { try PrivateFile(path: own.path(credentials.key)).write([1, 2, 3]) }
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        let thrown = await codeThrown(as: ApproovError.self) { try await session.data(from: Samples.url("https://api.test/")) }
+        #expect(thrown == (level == .user ? .credentialMissing : nil))
+        let sent = transport.requests.filter { $0.url.host.name == "api.test" }.map { $0.headerFields[.authorization] }
+        #expect(sent == (level == .user ? [] : ["Bearer c1"]))
+        try await credentials.logIn(Samples.token("a1", at: clock.date))
+        #expect(try await own.token(for: credentials.key)?.accessToken == "a1")
+    }
+
+    @Test(
+        "A server whose new tokens have always expired already, and an API that refuses them, make no endless loop", .timeLimit(.minutes(1))
+    )
+    func expiredAtOnce() async throws {
+        let (clock, number) = (ManualClock(date: Date()), Shared(0))
+        let transport = InProcessTransport { request in
+            guard request.url.host.name == "login.test" else { return TransportResponse(status: 401, url: request.url) }
+            let number = number.change { number in
+                number += 1
+                return number
+            }
+            return .json(
+                #"{"access_token":"a\#(number)","token_type":"Bearer","expires_in":0,"refresh_token":"r\#(number)"}"#, to: request)
+        }
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(clock: clock, over: transport), store: MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0", life: -60, at: clock.date))
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        #expect(try await session.data(from: Samples.url("https://api.test/")).1.statusCode == 401)
+        #expect(transport.requests.filter { $0.url.host.name == "api.test" }.count <= 2)
+        #expect(number.value <= 3)
     }
 
     /// A session whose requests wait at a gate, and on a clock that stands still.

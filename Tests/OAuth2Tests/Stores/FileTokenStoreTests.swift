@@ -219,6 +219,22 @@ import Testing
         #expect(await place.thrown { try await locks.withExclusiveAccess(for: place.key) {} } == .storeFailed)
     }
 
+    @Test("A token that is due but valid is used while another process keeps the turn")
+    func busyButValid() async throws {
+        let place = try Place()
+        let store = FileTokenStore(
+            directory: place.folder.file("tokens"), key: .file(place.folder.file("keys/wrapping.key")), lockTimeout: .milliseconds(20))
+        let clock = ManualClock(date: Date())
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: clock, over: InProcessTransport(status: 500)), store: store, account: "alice@example.com")
+        try await credentials.logIn(Samples.token("a0", life: 3_600, at: clock.date - 3_570))
+        let lock = try HeldLock(place.path + ".turn")
+        #expect(try await credentials.token().accessToken == "a0")
+        clock.advance(by: .seconds(60))
+        #expect(await place.thrown { _ = try await credentials.token() } == .storeBusy)
+        lock.release()
+    }
+
     @Test("Exclusive access is taken in turns by tasks and by stores that share the folder")
     func exclusive() async throws {
         let place = try Place()
