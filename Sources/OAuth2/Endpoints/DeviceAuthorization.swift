@@ -13,9 +13,9 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomRefl
     public let verificationURIComplete: URL?
     /// How long the codes are valid, from the moment of the answer.
     public let lifetime: Duration
-    /// The least time between two questions.
+    /// The shortest pause between two polls.
     public let interval: Duration
-    /// When the codes end, on the clock's uptime.
+    /// The clock's uptime at which the codes expire.
     let deadline: Duration
 
     /// Where the user goes, without the codes.

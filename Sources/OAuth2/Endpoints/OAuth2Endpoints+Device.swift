@@ -1,12 +1,13 @@
+internal import Approov
 internal import ApproovBase
 internal import Foundation
 
 extension OAuth2Endpoints {
     /// The longest life of a device code that counts, in seconds.
     private static let longestDeviceLifetime: Int64 = 3_600
-    /// The longest pause between two questions.
-    private static let longestInterval: Duration = .seconds(300)
-    /// The pause between two questions, if the server names none (RFC 8628, section 3.2).
+    /// The pause up to which lost requests double it.
+    private static let longestDoubled: Duration = .seconds(300)
+    /// The pause between two polls, if the server names none (RFC 8628, section 3.2).
     private static let standardInterval: Duration = .seconds(5)
     /// What `slow_down` adds to the pause (RFC 8628, section 3.5).
     private static let slowDownStep: Duration = .seconds(5)
@@ -41,7 +42,7 @@ extension OAuth2Endpoints {
         let interval: Duration
         switch members["interval"] {
         case nil, .null?: interval = Self.standardInterval
-        case .integer(let seconds)? where seconds >= 0: interval = min(.seconds(max(1, seconds)), Self.longestInterval)
+        case .integer(let seconds)? where seconds >= 0: interval = .seconds(max(1, seconds))
         default: throw TokenResponse.malformed("its interval is not a whole number of seconds")
         }
         let life = Duration.seconds(min(lifetime, Self.longestDeviceLifetime))
@@ -55,8 +56,8 @@ extension OAuth2Endpoints {
 
     /// Asks the server for the token until the user has answered (RFC 8628, section 3.5).
     ///
-    /// Between two requests it waits for the interval that the server named. After each `slow_down` the interval is five seconds longer,
-    /// and after a request that did not reach the server twice as long.
+    /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`, and
+    /// doubles, up to five minutes, after a request that did not reach the server or that an overloaded server did not answer.
     /// - Parameters:
     ///   - authorization: The answer of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
@@ -67,12 +68,15 @@ extension OAuth2Endpoints {
         for authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []
     ) async throws -> BearerToken {
         var interval = authorization.interval
+        // Why the last request was lost.
+        var lost: OAuth2Error?
         while true {
-            guard clock.uptime + interval < authorization.deadline else { throw Self.deviceExpired(nil) }
+            guard clock.uptime + interval < authorization.deadline else { throw Self.deviceExpired(lost) }
             try await clock.sleep(for: interval)
             do {
                 return try await issue(DeviceCodeGrant(authorization, additionalParameters: additionalParameters))
             } catch let error as OAuth2Error where error.code == .requestRefused {
+                lost = nil
                 switch error.serverError {
                 case .authorizationPending: continue
                 case .slowDown: interval += Self.slowDownStep
@@ -82,8 +86,9 @@ extension OAuth2Endpoints {
                         .authorizationRefused, "the user refused to authorize the app", serverError: .accessDenied, status: error.status)
                 default: throw error
                 }
-            } catch let error as OAuth2Error where error.code == .networkingError {
-                interval = min(interval * 2, Self.longestInterval)
+            } catch let error as OAuth2Error where error.isPassing {
+                lost = error
+                interval = max(interval, min(interval * 2, Self.longestDoubled))
             }
         }
     }
@@ -91,6 +96,15 @@ extension OAuth2Endpoints {
     private static func deviceExpired(_ cause: OAuth2Error?) -> OAuth2Error {
         OAuth2Error(
             .timedOut, "the user did not authorize the app before the code expired; ask for a new code", serverError: cause?.serverError,
-            status: cause?.status)
+            status: cause?.status, cause: cause)
+    }
+}
+
+extension OAuth2Error {
+    /// Whether the same request may succeed a little later: the server was not reached in time, or is overloaded.
+    fileprivate var isPassing: Bool {
+        guard code == .networkingError else { return false }
+        // A status comes with this code only from an overloaded server. A server that is not trusted stays so.
+        return status != nil || [.networkingError, .timedOut].contains((cause as? ApproovError)?.code)
     }
 }

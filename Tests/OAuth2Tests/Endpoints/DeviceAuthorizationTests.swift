@@ -1,3 +1,4 @@
+import Approov
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -21,6 +22,8 @@ import Testing
             switch left.change({ $0.isEmpty ? "token" : $0.removeFirst() }) {
             case "token": return .json(Self.token, to: request)
             case "broken": throw TransportError(.connectionFailed, "no route")
+            case "untrusted": throw TransportError(.trustRefused, "the server is not trusted")
+            case "overloaded": return .json("{}", 503, to: request)
             case let name: return .json(#"{"error":"\#(name)"}"#, 400, to: request)
             }
         }
@@ -58,6 +61,65 @@ import Testing
     func ends(name: String, expected: OAuth2Error.Code) async throws {
         let (result, _) = try await pauses(["authorization_pending", name])
         #expect(code(as: OAuth2Error.self) { try result.get() } == expected)
+    }
+
+    @Test("A server that is not trusted ends the wait at once")
+    func untrusted() async throws {
+        let (result, pauses) = try await pauses(["authorization_pending", "untrusted"])
+        let error = #expect(throws: OAuth2Error.self) { try result.get() }
+        #expect(error?.code == .networkingError && (error?.cause as? ApproovError)?.code == .pinningError)
+        #expect(pauses.count == 2)
+    }
+
+    @Test("When the codes expire after requests that were lost, the error tells why the last one was", arguments: ["broken", "overloaded"])
+    func lost(fault: String) async throws {
+        let device = #"{"device_code":"DC","user_code":"WDJB","verification_uri":"https://login.test/go","expires_in":20,"interval":4}"#
+        let (result, pauses) = try await pauses(["authorization_pending", fault], device: device)
+        #expect(pauses == [4, 4, 8].map { .seconds($0) })
+        #expect(try result.get().accessToken == "a1")
+        let ended = try await self.pauses(Array(repeating: fault, count: 9), device: device)
+        #expect(ended.pauses == [4, 8].map { .seconds($0) })
+        let error = #expect(throws: OAuth2Error.self) { try ended.result.get() }
+        #expect(error?.code == .timedOut && (error?.cause as? OAuth2Error)?.code == .networkingError)
+    }
+
+    /// A clock on which the long pauses of the client pass at once.
+    private struct SkippingClock: TimeSource {
+        let base = ManualClock()
+        let pauses = Shared<[Duration]>([])
+
+        var date: Date { base.date }
+        var uptime: Duration { base.uptime }
+
+        func sleep(for duration: Duration) async throws {
+            // The session's own timers are shorter.
+            guard duration > .seconds(60) else { return try await base.sleep(for: duration) }
+            pauses.change { $0.append(duration) }
+            base.advance(by: duration)
+        }
+    }
+
+    @Test("The server's own interval is never shortened, and lost requests double one up to five minutes")
+    func longIntervals() async throws {
+        for (interval, pauses) in [(400, [400, 400]), (200, [200, 300])] {
+            let isLost = Shared(true)
+            let transport = InProcessTransport { request in
+                if request.url.target == "/device" {
+                    return .json(
+                        #"{"device_code":"DC","user_code":"W","verification_uri":"https://login.test/","expires_in":3600,"interval":\#(interval)}"#,
+                        to: request)
+                }
+                guard isLost.value else { return .json(Self.token, to: request) }
+                isLost.value = false
+                throw TransportError(.connectionFailed, "no route")
+            }
+            let clock = SkippingClock()
+            let endpoints = try OAuth2Endpoints(client: Samples.client(), transport: transport, clock: clock)
+            let authorization = try await endpoints.authorizeDevice()
+            #expect(authorization.interval == .seconds(interval))
+            #expect(try await endpoints.token(for: authorization).accessToken == "a1")
+            #expect(clock.pauses.value == pauses.map { .seconds($0) })
+        }
     }
 
     @Test("The client stops to ask when the codes have expired by its own clock")
