@@ -37,13 +37,18 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///     is registered at the server.
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, or
-    ///   an additional parameter has the name of one that the request itself sets.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the
+    ///   redirect URI has a fragment, or an additional parameter has the name of one that the request itself sets, has no name, or is given
+    ///   twice.
     public init(
         client: OAuth2Client, redirectURI: URL, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
     ) throws {
         guard let endpoint = client.server.authorizationURL else {
             throw OAuth2Error(.configurationError, "the server has no authorization endpoint; give OAuth2Server its URL")
+        }
+        guard redirectURI.fragment == nil else {
+            throw OAuth2Error(
+                .configurationError, "the redirect URI has a fragment, which RFC 6749, section 3.1.2, does not allow; remove it")
         }
         let verifier = Base64URL.encode(SystemRandom.bytes(32))
         let state = Base64URL.encode(SystemRandom.bytes(32))
@@ -55,11 +60,11 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
             ])
         var names = Self.ownNames
         for parameter in additionalParameters {
-            guard names.insert(parameter.name).inserted else {
+            guard !parameter.name.isEmpty, names.insert(parameter.name).inserted else {
                 throw OAuth2Error(
                     .configurationError,
-                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, or is given twice; remove it"
-                )
+                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, has no name, or is given"
+                        + " twice; remove it")
             }
             parameters.append(parameter)
         }

@@ -5,7 +5,8 @@ struct LoopbackAnswer: Error, Equatable {
     let status: String
     let text: String
 
-    static let accepted = Self(status: "200 OK", text: "You are logged in. Close this page and return to the app.")
+    // The app has not exchanged the code yet, so the log-in may still fail.
+    static let accepted = Self(status: "200 OK", text: "The app has received the answer. Close this page and return to the app.")
     static let notAuthorized = Self(status: "200 OK", text: "The app was not authorized. Close this page and return to the app.")
     static let refused = Self(status: "400 Bad Request", text: "This address does not belong to the log-in that the app waits for.")
     static let malformed = Self(status: "400 Bad Request", text: "The request is malformed.")

@@ -33,10 +33,18 @@ import Testing
     }
 
     @Test(
-        "Additional parameters cannot replace those of the request",
-        arguments: ["state", "code_challenge_method", "redirect_uri", "client_id", "x"])
+        "Additional parameters cannot replace those of the request, and have a name",
+        arguments: ["state", "code_challenge_method", "redirect_uri", "client_id", "x", ""])
     func additional(name: String) {
         #expect(code(as: OAuth2Error.self) { try request([("x", "1"), (name, "2")]) } == .configurationError)
+    }
+
+    @Test("A redirect URI with a fragment is refused", arguments: ["#", "#a", "?b=1#a"])
+    func fragment(suffix: String) {
+        #expect(
+            code(as: OAuth2Error.self) {
+                try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url(redirect.absoluteString + suffix))
+            } == .configurationError)
     }
 
     @Test("A redirect with the state gives the grant")

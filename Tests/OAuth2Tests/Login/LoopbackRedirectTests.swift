@@ -45,6 +45,16 @@ import Testing
         #expect(await codeThrown(as: OAuth2Error.self) { try await waiting.redirect.grant(for: waiting.request) } == .configurationError)
     }
 
+    @Test("The page does not claim a log-in that the app has yet to complete")
+    func page() async throws {
+        let waiting = try Waiting()
+        let client = try RawClient(port: waiting.port)
+        client.write("GET \(waiting.good) HTTP/1.1\r\nHost: 127.0.0.1:\(waiting.port)\r\n\r\n")
+        let text = await client.readToEnd().text
+        #expect(text.contains("The app has received the answer.") && !text.contains("logged in"))
+        _ = try await waiting.task.value
+    }
+
     @Test("Requests of other pages and programs get an error, and the user's redirect is accepted after them")
     func foreign() async throws {
         let waiting = try Waiting()
