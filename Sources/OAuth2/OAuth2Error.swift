@@ -3,8 +3,8 @@ internal import Foundation
 
 /// An error of this module: a token could not be obtained, stored or used.
 ///
-/// Two errors are equal when their codes are equal. The description names the cause and the remedy. It never contains a token, a code, a
-/// secret, or a text that a server sent besides the name of its error.
+/// Two errors are equal when their codes are equal. The description names the cause and the remedy. It never contains a token, a code or a
+/// secret, nor any text from the server except the error's name.
 public struct OAuth2Error: CodedError {
     /// The stable name of a failure.
     public struct Code: ErrorCode {

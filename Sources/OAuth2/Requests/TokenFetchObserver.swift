@@ -1,6 +1,6 @@
 /// Is told when a token is fetched, for example to move an earlier layer's tokens or to tell the user that a log-in is needed.
 ///
-/// ``OAuth2Credentials`` calls the methods in turn, `willFetch` and then `didFetch`, once for each fetch that all waiting requests share.
+/// ``OAuth2Credentials`` calls the methods in turn, `willFetch` and then `didFetch`, once for each fetch; all waiting requests share it.
 /// No method gets a token. Each must return at once: the fetch waits for it. Both methods do nothing by default.
 public protocol TokenFetchObserver: Sendable {
     /// Called when the credentials begin to fetch a token, because the stored one must be renewed, was refused, or is missing.

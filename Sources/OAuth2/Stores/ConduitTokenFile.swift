@@ -52,7 +52,7 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - key: What the token belongs to. A token that the store has already stays.
+    ///   - key: What the token belongs to. A token already in the store stays.
     /// - Returns: Whether a token was copied.
     /// - Throws: ``OAuth2Error`` of ``token()`` or of the store; the file is then still there.
     @discardableResult

@@ -34,9 +34,8 @@ public struct OAuth2Server: Hashable, Sendable {
     ///     (`authorization_response_iss_parameter_supported`); a redirect without it is then refused.
     ///   - allowsUnencryptedLoopback: Whether URLs may be plain http if their host is a loopback address. For tests only: every program of
     ///     the machine can then try to read what is sent.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` when a URL is not https or cannot be requested, a server that always sends its
-    ///   issuer has none, or the scope has characters
-    ///   that RFC 6749, section 3.3, does not allow.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` when a URL is not https, has a fragment or cannot be requested, when
+    ///   `alwaysSendsIssuer` is set without `issuer`, or when the scope has characters that RFC 6749, section 3.3, does not allow.
     public init(
         tokenURL: URL, authorizationURL: URL? = nil, deviceAuthorizationURL: URL? = nil, revocationURL: URL? = nil, scope: String? = nil,
         issuer: String? = nil, alwaysSendsIssuer: Bool = false, allowsUnencryptedLoopback: Bool = false

@@ -10,7 +10,7 @@ final class SecretServiceCalls: Sendable {
         var abandoned: [SecretServiceWorker] = []
     }
 
-    /// The most workers that wait for a service which does not confirm that it no longer asks its user.
+    /// The most workers left waiting for a service that has not confirmed closing its prompt.
     private static let maximumAbandoned = 8
     /// The most calls at once.
     private static let maximumCalls = 100_000
