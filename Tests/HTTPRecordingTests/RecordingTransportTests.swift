@@ -168,6 +168,7 @@ import Testing
         try await site.record([TransportRequest("https://api.test/"), TransportRequest("https://api.test/")]) {
             TransportResponse("", to: $0)
         }
+        try site.write("not of a recording", to: "20240101-notes.txt")
         let transport = try RecordingTransport(wrapping: InProcessTransport(status: 200), into: site.recording)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { _ = try await transport.send(TransportRequest("https://api.test/")).text } }

@@ -27,10 +27,11 @@ enum RecordingName {
         return head.prefix(maximumLength - hash.count - 1) + "-" + hash
     }
 
-    /// The number that a file's name begins with; nil for a file of another origin.
+    /// The four digits that a file's name begins with; nil for a file of another origin, such as `20240101-notes.txt`.
     static func number(in name: String) -> Int? {
+        guard name.hasSuffix(headSuffix) || name.hasSuffix(bodySuffix) else { return nil }
         let digits = name.utf8.prefix { (0x30...0x39).contains($0) }
-        guard (4...9).contains(digits.count), name.utf8.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
+        guard digits.count == 4, name.utf8.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
         return Int(String(Substring(digits)))
     }
 }

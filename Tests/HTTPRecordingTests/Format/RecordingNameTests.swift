@@ -29,7 +29,10 @@ import Testing
 
     @Test("Only the names of recordings have a number")
     func numbers() {
-        #expect(RecordingName.number(in: "0012-GET-x.json") == 12 && RecordingName.number(in: "12345-x.body") == 12_345)
-        for name in ["12-x", "0012", "x-0012", "99999999999999999999-x", ""] { #expect(RecordingName.number(in: name) == nil) }
+        #expect(RecordingName.number(in: "0012-GET-x.json") == 12 && RecordingName.number(in: "9999-x.body") == 9_999)
+        for name in [
+            "12-x.json", "0012.json", "x-0012.json", "99999999999999999999-x.json", "12345-x.body", "20240101-notes.txt",
+            "20240101-notes.json", "2024-notes.txt", "0012-x", "",
+        ] { #expect(RecordingName.number(in: name) == nil) }
     }
 }
