@@ -214,6 +214,15 @@ import Testing
         try await refusal(naming: "2.json")
     }
 
+    @Test("Heads that are too large together are refused, and the error says what to do")
+    func largeHeads() throws {
+        for number in 1...3 { try site.write(head(), to: "\(number).json") }
+        let size = head().utf8.count
+        #expect(try RecordingFolder(site.recording).exchanges(upTo: 3 * size).count == 3)
+        let error = try #require(throws: TransportError.self) { try RecordingFolder(site.recording).exchanges(upTo: 3 * size - 1) }
+        #expect(error.code == .recordingMissing && error.message.contains(site.recording.path) && error.message.contains("split it"))
+    }
+
     @Test("A head that is too large is refused by name")
     func largeHead() async throws {
         try site.write(head() + String(repeating: " ", count: RecordedExchange.maximumBytes), to: "1.json")

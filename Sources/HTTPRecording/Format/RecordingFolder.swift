@@ -8,6 +8,8 @@ struct RecordingFolder: Sendable {
     static let maximumBodyBytes = 64 << 20
     /// The most exchanges in one folder.
     static let maximumExchanges = 9_999
+    /// The most bytes of all heads together, which a replay holds in memory.
+    static let maximumHeadBytes = 64 << 20
 
     let path: String
 
@@ -15,8 +17,12 @@ struct RecordingFolder: Sendable {
 
     /// Reads the heads of all exchanges in the order of their names, which is that of their recording.
     ///
+    /// - Parameter limit: The most bytes of all heads together.
+    /// - Returns: The heads with the names of their files.
     /// - Throws: `TransportError` with code `recordingMissing`, which names the folder or the first file that cannot be used.
-    func exchanges() throws(TransportError) -> [(name: String, exchange: RecordedExchange)] {
+    func exchanges(
+        upTo limit: Int = RecordingFolder.maximumHeadBytes
+    ) throws(TransportError) -> [(name: String, exchange: RecordedExchange)] {
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(RecordingName.headSuffix) }.sorted()
@@ -28,8 +34,13 @@ struct RecordingFolder: Sendable {
             throw Self.missing("the folder \(path) has more than \(Self.maximumExchanges) exchanges: split it")
         }
         var exchanges: [(name: String, exchange: RecordedExchange)] = []
+        var room = limit
         for name in names {
             let bytes = try read(name, upTo: RecordedExchange.maximumBytes)
+            room -= bytes.count
+            guard room >= 0 else {
+                throw Self.missing("the .json files of the folder \(path) have more than \(limit) bytes together: split it")
+            }
             do throws(RecordedExchange.Damage) {
                 exchanges.append((name, try RecordedExchange(parsing: bytes)))
             } catch {
