@@ -10,12 +10,14 @@
 ///   therefore becomes `REDACTED` alone.
 /// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
 ///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
-///   that were redacted elsewhere in the exchange. A body that looks like JSON or XML, or has such a type, but cannot be read is not
-///   recorded, and the request fails. So does a request whose body is compressed.
-/// - **XML**: the names are those of elements and attributes, without their prefixes. What is below a secret element is secret, and so is
-///   what the attribute or the element `name` or `key` announces, as in `<param name="password">`. Comments and processing instructions
-///   lose their text. A value that contains a query, a setting or another document is replaced if a secret's name is in it. Only
-///   UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
+///   that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a stream, a
+///   file or larger than 16 MiB. A body that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the
+///   request fails. So does a request whose body is compressed.
+/// - **JSON and XML**: what is below a secret member or element is secret, and so is what `name` or `key` announces beside it, as in
+///   `{"name":"password","value":"x"}` and `<param name="password">`. A value that contains a query, a setting or another document is
+///   replaced as a whole if a secret's name is in it.
+/// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
+///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
 /// A name is secret if it contains a word such as "password", "token", "secret" or "session", or is equal to a shorter one such as "pin",
 /// or to one of ``secretNames``. Letter case, `-` and `_` do not count.

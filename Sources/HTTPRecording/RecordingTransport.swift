@@ -64,7 +64,7 @@ public final class RecordingTransport: HTTPTransport {
         var secrets: Set<String> = []
         let url = redactor.url(request.url.text, &secrets)
         let lines = redactor.lines(request.headerFields, isRequest: true, &secrets)
-        let digest = BodyDigest.recordedText(of: request, redactor, secrets)
+        let digest = BodyDigest.recordedText(of: request, redactor, &secrets)
         let response = try await base.send(request)
 
         let responseLines = redactor.lines(response.headerFields, isRequest: false, &secrets)
@@ -72,7 +72,8 @@ public final class RecordingTransport: HTTPTransport {
             method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
             version: response.version, responseLines: responseLines)
         let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets] bytes in
-            try writer.write(exchange, body: redactor.body(bytes, response.headerFields, secrets), number: number)
+            var secrets = secrets
+            try writer.write(exchange, body: redactor.body(bytes, response.headerFields, &secrets), number: number)
         }
         let source = RecordedBodySource(response.body, writer, finish: finish)
         // Callers drop the bodies of redirects and of responses that they retry, so those are read here.

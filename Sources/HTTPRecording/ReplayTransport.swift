@@ -59,7 +59,7 @@ public final class ReplayTransport: TestOnlyTransport {
             var secrets: Set<String> = []
             _ = redactor.url(request.url.text, &secrets)
             _ = redactor.lines(request.headerFields, isRequest: true, &secrets)
-            return BodyDigest.text(of: request, redactor, secrets)
+            return BodyDigest.text(of: request, redactor, &secrets)
         }
         guard let (name, exchange) = answers.withLock({ $0.next(request.method, request.url.text, digest: digest) }) else {
             return try await respondUnmatched(to: request)

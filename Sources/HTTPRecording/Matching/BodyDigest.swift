@@ -8,18 +8,25 @@ enum BodyDigest {
     private static let maximumBytes = 16 << 20
 
     /// The SHA-256 of the redacted body in hexadecimal; nil for a stream, a file, a large body and one that cannot be redacted.
-    static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>) -> String? {
-        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, secrets) else { return nil }
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - redactor: The rules.
+    ///   - secrets: The values that were redacted in the request's head; gets those of its body. Those of the response do not count,
+    ///     because a replay does not know them.
+    /// - Returns: The digest.
+    static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: inout Set<String>) -> String? {
+        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, &secrets) else { return nil }
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
     }
 
     /// The text for a recording; nil also for a body whose secrets cannot be found.
     ///
     /// Such a body may be a secret and nothing else, such as a code of six digits, which readers of the recording find by trying.
-    static func recordedText(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>) -> String? {
-        guard let bytes = bytes(of: request) else { return nil }
-        guard redactor.rules.bodies == .keep || redactor.findsSecrets(in: bytes, request.headerFields) else { return nil }
-        return text(of: request, redactor, secrets)
+    /// The secrets that have a name in it are noted nevertheless, so that the response's body loses them.
+    static func recordedText(of request: TransportRequest, _ redactor: Redactor, _ secrets: inout Set<String>) -> String? {
+        guard let bytes = bytes(of: request), let digest = text(of: request, redactor, &secrets) else { return nil }
+        return redactor.rules.bodies == .keep || redactor.findsSecrets(in: bytes, request.headerFields) ? digest : nil
     }
 
     private static func bytes(of request: TransportRequest) -> [UInt8]? {

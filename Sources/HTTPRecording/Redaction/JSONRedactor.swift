@@ -1,5 +1,3 @@
-import ApproovBase
-
 /// Redacts the values of secret members in JSON (RFC 8259), and leaves every other byte as it is.
 ///
 /// It keeps the server's own spelling of numbers, the order of members and the white space. Nesting of any depth takes one bit or so of
@@ -8,30 +6,51 @@ struct JSONRedactor {
     /// The text is not JSON, so its secrets cannot be found.
     struct Malformed: Error {}
 
-    private enum Container {
+    enum Container {
         case array(isSecret: Bool)
-        case object(isSecret: Bool)
+        /// An object, with its number in the order of their beginnings.
+        case object(isSecret: Bool, number: Int)
     }
 
-    private let names: SecretNames
-    private let input: [UInt8]
-    private var position = 0
-    private var output: [UInt8] = []
-    private var containers: [Container] = []
+    let names: SecretNames
+    let input: [UInt8]
+    var position = 0
+    var output: [UInt8] = []
+    var containers: [Container] = []
+    /// The number of objects so far.
+    var objects = 0
+    /// The values that were redacted.
+    var secrets: Set<String> = []
+    /// The objects that are known to have a member `name` or `key` with the name of a secret, which their other members hold.
+    private let labelled: Set<Int>
+    /// Those that were found.
+    private var found: Set<Int> = []
 
     /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0.
     ///
-    /// - Throws: ``Malformed`` when brackets, quotes or members are not those of JSON.
-    static func redacted(_ text: [UInt8], _ names: SecretNames) throws(Malformed) -> [UInt8] {
+    /// - Parameters:
+    ///   - text: The JSON.
+    ///   - names: The names of secrets.
+    ///   - secrets: Gets the values that were redacted.
+    /// - Returns: The JSON for the recording.
+    /// - Throws: ``Malformed`` when brackets, quotes, members or scalars are not those of JSON.
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
         var redactor = JSONRedactor(names: names, input: text)
-        redactor.output.reserveCapacity(text.count)
         try redactor.run()
+        if !redactor.found.isEmpty {
+            // The members of an object have no order, so a label may follow the value that it announces.
+            redactor = JSONRedactor(names: names, input: text, labelled: redactor.found)
+            try redactor.run()
+        }
+        secrets.formUnion(redactor.secrets)
         return redactor.output
     }
 
-    private init(names: SecretNames, input: [UInt8]) {
+    private init(names: SecretNames, input: [UInt8], labelled: Set<Int> = []) {
         self.names = names
         self.input = input
+        self.labelled = labelled
+        output.reserveCapacity(input.count)
     }
 
     private mutating func run() throws(Malformed) {
@@ -48,7 +67,7 @@ struct JSONRedactor {
                     if byte == UInt8(ascii: ",") { copy(1) }
                     try value(isSecret: isSecret)
                 }
-            case .object(let isSecret):
+            case .object(let isSecret, let number):
                 if byte == UInt8(ascii: "}") {
                     close()
                 } else {
@@ -58,7 +77,10 @@ struct JSONRedactor {
                     space()
                     guard position < input.count, input[position] == UInt8(ascii: ":") else { throw Malformed() }
                     copy(1)
-                    try value(isSecret: isSecret || names.contains(name))
+                    let isLabel = XMLValues.isLabel(Array(name.utf8)[...])
+                    let isAnnounced = !isLabel && labelled.contains(number)
+                    let text = try value(isSecret: isSecret || isAnnounced || names.contains(name))
+                    if isLabel, let text, names.isName(text) { found.insert(number) }
                 }
             }
         }
@@ -66,55 +88,8 @@ struct JSONRedactor {
         guard position == input.count else { throw Malformed() }
     }
 
-    private mutating func value(isSecret: Bool) throws(Malformed) {
-        space()
-        guard position < input.count else { throw Malformed() }
-        switch input[position] {
-        case UInt8(ascii: "{"):
-            containers.append(.object(isSecret: isSecret))
-            copy(1)
-        case UInt8(ascii: "["):
-            containers.append(.array(isSecret: isSecret))
-            copy(1)
-        case UInt8(ascii: "\""):
-            let end = try endOfString()
-            if isSecret {
-                output += "\"\(RedactedText.plain)\"".utf8
-                position = end
-            } else {
-                copy(end - position)
-            }
-        default:
-            var end = position
-            while end < input.count, Self.isScalar(input[end]) { end += 1 }
-            guard end > position else { throw Malformed() }
-            let isNumber = input[position] == UInt8(ascii: "-") || (0x30...0x39).contains(input[position])
-            if isSecret, isNumber {
-                output.append(UInt8(ascii: "0"))
-                position = end
-            } else {
-                copy(end - position)
-            }
-        }
-    }
-
-    /// Copies a member's name and returns it without escapes.
-    private mutating func name() throws(Malformed) -> String {
-        guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw Malformed() }
-        let end = try endOfString()
-        let quoted = input[position..<end]
-        copy(end - position)
-        guard quoted.contains(UInt8(ascii: "\\")) else { return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self) }
-        // Escapes must not hide a name, so "passw\u006frd" is read as JSON.
-        let list = [UInt8(ascii: "[")] + quoted + [UInt8(ascii: "]")]
-        guard case .array(let names)? = try? JSONValue(parsing: list, limit: list.count), case .string(let name)? = names.first else {
-            throw Malformed()
-        }
-        return name
-    }
-
     /// The index after the closing quote.
-    private func endOfString() throws(Malformed) -> Int {
+    func endOfString() throws(Malformed) -> Int {
         var index = position + 1
         while index < input.count {
             switch input[index] {
@@ -126,11 +101,11 @@ struct JSONRedactor {
         throw Malformed()
     }
 
-    private mutating func space() {
+    mutating func space() {
         while position < input.count, [0x20, 0x09, 0x0A, 0x0D].contains(input[position]) { copy(1) }
     }
 
-    private mutating func copy(_ count: Int) {
+    mutating func copy(_ count: Int) {
         output += input[position..<position + count]
         position += count
     }
@@ -138,13 +113,5 @@ struct JSONRedactor {
     private mutating func close() {
         copy(1)
         containers.removeLast()
-    }
-
-    /// Whether a byte may be part of a number, `true`, `false` or `null`.
-    private static func isScalar(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-        default: false
-        }
     }
 }

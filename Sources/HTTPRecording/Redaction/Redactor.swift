@@ -33,7 +33,7 @@ struct Redactor: Sendable {
             if rules.keptQueryNames.contains(String(name)) { return item }
             let secret = value ?? name
             guard !secret.isEmpty else { return item }
-            note(secret, &secrets)
+            secrets.note(secret)
             // A parameter without `=` may be a secret by itself.
             guard value != nil else { return RedactedText.hashed(name) }
             return "\(name)=\(names.contains(name) ? RedactedText.plain : RedactedText.hashed(secret))"
@@ -54,10 +54,10 @@ struct Redactor: Sendable {
             if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
             if keptFields.contains(name) { return "\(field.name.rawName): \(field.value)" }
             if isRequest || SecretNames.headers.contains(name) || names.contains(name) {
-                note(field.value, &secrets)
+                secrets.note(field.value)
                 // A credential follows its scheme (RFC 9110, section 11.4), a cookie its name.
-                for part in field.value.split(separator: " ") { note(part, &secrets) }
-                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { note(part, &secrets) }
+                for part in field.value.split(separator: " ") { secrets.note(part) }
+                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(part) }
             }
             return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
         }
@@ -68,25 +68,26 @@ struct Redactor: Sendable {
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - fields: The header fields that describe it.
-    ///   - secrets: The values that were redacted in this exchange.
+    ///   - secrets: The values that were redacted in this exchange; gets those of the body.
     /// - Returns: The body without secrets.
     /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or XML or claims to be that
     ///   and cannot be read: its secrets cannot be found.
-    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>) throws(TransportError) -> [UInt8] {
+    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
         }
         let redacted: [UInt8]
-        switch BodyFormat(of: bytes, fields) {
-        case .json: redacted = try json(bytes)
-        case .jsonLines: redacted = try jsonLines(bytes)
-        case .form: redacted = form(bytes)
-        case .xml: redacted = try xml(bytes, fields)
-        case .text: redacted = TextRedactor.redacted(bytes, names)
+        let format = BodyFormat(of: bytes, fields)
+        switch format {
+        case .json: redacted = try json(bytes, &secrets)
+        case .jsonLines: redacted = try jsonLines(bytes, &secrets)
+        case .form: redacted = form(bytes, &secrets)
+        case .xml: redacted = try xml(bytes, fields, &secrets)
+        case .text: redacted = TextRedactor.redacted(bytes, names, &secrets)
         case .unknown: redacted = bytes
         }
-        return ByteScrubber(secrets).scrubbed(redacted)
+        return ByteScrubber(secrets).scrubbed(redacted, isJSON: format == .json || format == .jsonLines)
     }
 
     /// Whether the secrets in a body are found by their names.
@@ -105,18 +106,18 @@ struct Redactor: Sendable {
         }
     }
 
-    private func json(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
+    private func json(_ bytes: [UInt8], _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
         do {
-            return try JSONRedactor.redacted(bytes, names)
+            return try JSONRedactor.redacted(bytes, names, &secrets)
         } catch {
             throw Self.refusal("is not JSON, although it looks like JSON or its Content-Type promises it")
         }
     }
 
-    private func xml(_ bytes: [UInt8], _ fields: HTTPFields) throws(TransportError) -> [UInt8] {
+    private func xml(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
         let charset = fields[.contentType]?.lowercased().split(separator: "charset=", maxSplits: 1).dropFirst().first?
             .prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
-        guard let redacted = try? XMLRedactor.redacted(bytes, names), XMLRedactor.reads(encoding: charset ?? "utf-8") else {
+        guard let redacted = try? XMLRedactor.redacted(bytes, names, &secrets), XMLRedactor.reads(encoding: charset ?? "utf-8") else {
             throw Self.refusal(
                 "looks like XML or its Content-Type promises it, and is not well-formed XML in UTF-8 without an internal document type"
                     + " declaration")
@@ -124,20 +125,24 @@ struct Redactor: Sendable {
         return redacted
     }
 
-    private func jsonLines(_ bytes: [UInt8]) throws(TransportError) -> [UInt8] {
+    private func jsonLines(_ bytes: [UInt8], _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
         var lines: [[UInt8]] = []
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             let line = Array(line)
-            try lines.append(line.allSatisfy(BodyFormat.isBlank) ? line : json(line))
+            try lines.append(line.allSatisfy(BodyFormat.isBlank) ? line : json(line, &secrets))
         }
         return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    private func form(_ bytes: [UInt8]) -> [UInt8] {
+    private func form(_ bytes: [UInt8], _ secrets: inout Set<String>) -> [UInt8] {
         let items = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
             guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return Array(item) }
             let name = String(decoding: item[..<equals], as: UTF8.self)
-            return names.contains(name.removingPercentEncoding ?? name) ? Array(item[...equals]) + RedactedText.plain.utf8 : Array(item)
+            guard names.contains(name.removingPercentEncoding ?? name) else { return Array(item) }
+            let value = String(decoding: item[(equals + 1)...], as: UTF8.self)
+            secrets.note(value)
+            secrets.note(value.replacing("+", with: " "))
+            return Array(item[...equals]) + RedactedText.plain.utf8
         }
         return Array(items.joined(separator: [UInt8(ascii: "&")]))
     }
@@ -148,17 +153,11 @@ struct Redactor: Sendable {
         for mask in masks where mask.count <= segments.count {
             guard zip(mask, segments).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
             for (index, part) in mask.enumerated() where part == "*" {
-                note(segments[index], &secrets)
+                secrets.note(segments[index])
                 segments[index] = RedactedText.plain
             }
         }
         return segments.joined(separator: "/")
-    }
-
-    private func note(_ secret: some StringProtocol, _ secrets: inout Set<String>) {
-        guard secret.utf8.count >= ByteScrubber.minimumLength else { return }
-        secrets.insert(String(secret))
-        if let decoded = secret.removingPercentEncoding, decoded.utf8.count >= ByteScrubber.minimumLength { secrets.insert(decoded) }
     }
 
     private static func refusal(_ reason: String) -> TransportError {

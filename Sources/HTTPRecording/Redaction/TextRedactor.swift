@@ -4,7 +4,13 @@ enum TextRedactor {
     private static let wideGaps = ["\u{A0}", "\u{202F}", "\u{BB}", "\u{2019}", "\u{201D}"].map { Array($0.utf8) }
 
     /// Returns the text without the rests of lines that follow a secret name and `=` or `:`.
-    static func redacted(_ text: [UInt8], _ names: SecretNames) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - names: The names of secrets.
+    ///   - secrets: Gets the values that were redacted.
+    /// - Returns: The text for the recording.
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
         var position = 0
@@ -24,8 +30,15 @@ enum TextRedactor {
             output += text[end..<value]
             output += RedactedText.plain.utf8
             position = text[value...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? text.count
+            note(text[value..<position], &secrets)
         }
         return output
+    }
+
+    /// Notes the rest of a line, and its beginning up to what may end a value in a query, in code or in JSON.
+    private static func note(_ rest: ArraySlice<UInt8>, _ secrets: inout Set<String>) {
+        secrets.note(rest)
+        secrets.note(rest.drop { "\\\"'".utf8.contains($0) }.prefix { !"\\\"' &,;<>)]}\t".utf8.contains($0) })
     }
 
     /// Whether the last word of a run, with or without the words that dots join to it, is the name of a secret.

@@ -24,7 +24,7 @@ extension XMLRedactor {
             copy(to: attribute.value.lowerBound)
             let isSecretValue =
                 isSecret || names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
-            if let value = values.replacement(for: input[attribute.value], isSecret: isSecretValue) {
+            if let value = values.replacement(for: input[attribute.value], isSecret: isSecretValue, &secrets) {
                 output += value
                 position = attribute.value.upperBound
             }

@@ -29,15 +29,23 @@ struct XMLRedactor {
     var output: [UInt8] = []
     var open: [Element] = []
     var hasRoot = false
+    /// The values that were redacted.
+    var secrets: Set<String> = []
 
     /// Returns the text without the secret values: they become `REDACTED`, and numbers 0.
     ///
+    /// - Parameters:
+    ///   - text: The document.
+    ///   - names: The names of secrets.
+    ///   - secrets: Gets the values that were redacted.
+    /// - Returns: The document for the recording.
     /// - Throws: ``Malformed`` when the text is no UTF-8, tags do not match, or it declares entities.
-    static func redacted(_ text: [UInt8], _ names: SecretNames) throws(Malformed) -> [UInt8] {
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
         guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { throw Malformed() }
         var redactor = XMLRedactor(names: names, input: text)
         redactor.output.reserveCapacity(text.count)
         try redactor.run()
+        secrets.formUnion(redactor.secrets)
         return redactor.output
     }
 
@@ -94,7 +102,7 @@ struct XMLRedactor {
         }
         let isSecret = element.isSecret || element.announcesSecret
         guard isSecret || values.mentionsSecret(text) else { return copy(to: end) }
-        let replacement = values.replacement(for: text, isSecret: isSecret)
+        let replacement = values.replacement(for: text, isSecret: isSecret, &secrets)
         // A CDATA section, a comment or a child may divide a secret from its name, or from its own rest.
         if !isSecret { open[open.count - 1].isSecret = true }
         guard let replacement else { return copy(to: end) }

@@ -12,34 +12,29 @@ struct XMLValues {
     /// - Parameters:
     ///   - value: The value with its references.
     ///   - isSecret: Whether its name is secret.
+    ///   - secrets: Gets the value if it is replaced.
     /// - Returns: The new value.
-    func replacement(for value: ArraySlice<UInt8>, isSecret: Bool) -> [UInt8]? {
-        guard isSecret else {
-            guard mentionsSecret(value) else { return nil }
-            let text = Self.decoded(value)
-            let isSetting = text.contains { "<{=".utf8.contains($0) } || TextRedactor.redacted(text, names) != text
-            return isSetting ? Array(RedactedText.plain.utf8) : nil
-        }
+    func replacement(for value: ArraySlice<UInt8>, isSecret: Bool, _ secrets: inout Set<String>) -> [UInt8]? {
         let text = value.drop(while: Self.isBlank)
-        guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
+        if isSecret {
+            guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
+        } else {
+            guard names.isSetting(Self.decoded(value), &secrets) else { return nil }
+        }
+        // The other body may have the value without the white space, and without references.
+        let trimmed = text[..<((text.lastIndex { !Self.isBlank($0) } ?? text.startIndex - 1) + 1)]
+        secrets.note(trimmed)
+        secrets.note(Self.decoded(trimmed))
+        guard isSecret else { return Array(RedactedText.plain.utf8) }
         let isNumber = text.allSatisfy { (0x30...0x39).contains($0) || "-.".utf8.contains($0) || Self.isBlank($0) }
         return isNumber ? [UInt8(ascii: "0")] : Array(RedactedText.plain.utf8)
     }
 
     /// Whether the name of a secret is in a value with references.
-    func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool {
-        let text = String(decoding: Self.decoded(value), as: UTF8.self)
-        if SecretNames.words(of: text).contains(where: names.contains) { return true }
-        return text.utf8.contains(UInt8(ascii: ".")) && SecretNames.words(of: text, joinedBy: ".").contains(where: names.contains)
-    }
+    func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool { names.isMentioned(in: Self.decoded(value)) }
 
     /// Whether a text with references is the name of a secret, or has it as a word.
-    func isSecretName(_ text: ArraySlice<UInt8>) -> Bool {
-        if mentionsSecret(text) { return true }
-        let name = Self.decoded(text).drop(while: Self.isBlank)
-        guard let last = name.lastIndex(where: { !Self.isBlank($0) }) else { return false }
-        return names.contains(String(decoding: name[...last], as: UTF8.self))
-    }
+    func isSecretName(_ text: ArraySlice<UInt8>) -> Bool { names.isName(Self.decoded(text)) }
 
     static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
@@ -48,7 +43,7 @@ struct XMLValues {
         String(decoding: name[((name.lastIndex(of: UInt8(ascii: ":")) ?? name.startIndex - 1) + 1)...], as: UTF8.self)
     }
 
-    /// Whether elements and attributes of this name name the value beside them.
+    /// Whether elements, attributes and members of this name name the value beside them.
     static func isLabel(_ name: ArraySlice<UInt8>) -> Bool { ["name", "key"].contains(localName(name).lowercased()) }
 
     /// Whether an attribute declares a namespace, without which the document could not be read.

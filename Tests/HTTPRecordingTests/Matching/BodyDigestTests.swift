@@ -9,7 +9,8 @@ import Testing
         var fields = HTTPFields()
         fields[.contentType] = type
         let request = try TransportRequest("https://api.test/", .post, fields, body: .bytes(Array(body.utf8)))
-        return BodyDigest.recordedText(of: request, Redactor(rules), [])
+        var secrets: Set<String> = []
+        return BodyDigest.recordedText(of: request, Redactor(rules), &secrets)
     }
 
     @Test(

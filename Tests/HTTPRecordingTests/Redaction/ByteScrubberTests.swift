@@ -14,6 +14,24 @@ import Testing
         #expect(scrubbed("REDACTED REDACTED-123abc", "REDACTED", "REDACTED-123abc") == "REDACTED REDACTED-123abc")
     }
 
+    @Test("A number in JSON becomes 0, so that the text stays JSON, and one in a string or in other text does not")
+    func numbers() {
+        func scrubbed(_ text: String) -> String {
+            String(decoding: ByteScrubber(["12345678", "-1234.5e6"]).scrubbed(Array(text.utf8), isJSON: true), as: UTF8.self)
+        }
+        #expect(
+            scrubbed(#"{"a":12345678,"b":[ -12345678,123456789.5,1.12345678e3],"c":-1234.5e6,"12345678":"12345678"}"#)
+                == #"{"a":0,"b":[ -0,0,1.0],"c":0,"REDACTED":"REDACTED"}"#)
+    }
+
+    @Test("Very many secrets with the same beginning take little longer than one", .timeLimit(.minutes(1)))
+    func manySecrets() {
+        let secrets = (0..<20_000).map { "https://api.test/\(100_000 + $0)" }
+        let text = secrets.joined(separator: " ")
+        let result = String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8)), as: UTF8.self)
+        #expect(result == Array(repeating: "REDACTED", count: secrets.count).joined(separator: " "))
+    }
+
     @Test("JSON Web Tokens are removed, and other words that begin like one are not")
     func tokens() {
         #expect(scrubbed("a eyJhbGciOiJI.e30.c2ln b") == "a REDACTED b")

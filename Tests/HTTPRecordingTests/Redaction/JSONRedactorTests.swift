@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct JSONRedactorTests {
     private func redacted(_ text: String) throws -> String {
-        String(decoding: try JSONRedactor.redacted(Array(text.utf8), SecretNames()), as: UTF8.self)
+        var secrets: Set<String> = []
+        return String(decoding: try JSONRedactor.redacted(Array(text.utf8), SecretNames(), &secrets), as: UTF8.self)
     }
 
     @Test("Strings and numbers of secret members are replaced, at any depth below them, and nothing else")
@@ -24,6 +25,70 @@ import Testing
         #expect(
             try redacted(#"{"passw\u006frd":"x","API-Key":"y","refreshToken":"z"}"#)
                 == #"{"passw\u006frd":"REDACTED","API-Key":"REDACTED","refreshToken":"REDACTED"}"#)
+    }
+
+    @Test(
+        "A string with a query, a setting or a document that has the name of a secret is replaced as a whole",
+        arguments: [
+            #"https://b.s3/x?X-Amz-Signature=canary&X-Amz-Security-Token=canary"#, #"https:\/\/api\/x?access_token=canary"#,
+            #"{\"password\":\"canary\"}"#, #"{\"passw\u006frd\":\"canary\"}"#, #"<token>canary</token>"#, #"&lt;token>canary"#,
+            #"a: b\nX-Api-Key: canary"#, #"Password\u003dcanary"#, #"[{\"name\":\"password\",\"value\":\"canary\"}]"#,
+        ])
+    func embedded(value: String) throws {
+        for (begin, end) in [("{\"a\":\"", "\"}"), ("[\"b\", \"", "\"]"), ("\"", "\"")] {
+            let redacted = try redacted(begin + value + end)
+            #expect(redacted == begin + "REDACTED" + end)
+        }
+    }
+
+    @Test("A string whose escapes cannot be read is replaced, because it may hide the name of a secret")
+    func unreadable() throws {
+        #expect(try redacted(#"["\ud800 token=x", "\x", "a\u0000"]"#) == #"["REDACTED", "REDACTED", "REDACTED"]"#)
+    }
+
+    @Test(
+        "Other strings stay, with their escapes",
+        arguments: [
+            "https://api/x?page=2", "the password is secret", #"{\"a\":\"b\"}"#, #"C:\\temp\n<b>&amp;\u00e9 \"x\" \/"#, "a=b: c",
+            "at 12:00: see the token", "",
+        ])
+    func otherStrings(value: String) throws {
+        let text = "{\"a\":\"\(value)\"}"
+        #expect(try redacted(text) == text)
+    }
+
+    @Test(
+        "A label announces the values beside it, before and after it, and no others",
+        arguments: [
+            (#"[{"name":"password","value":"x"}]"#, #"[{"name":"password","value":"REDACTED"}]"#),
+            (#"{"value":{"a":["x",7]},"Name":"api-key"}"#, #"{"value":{"a":["REDACTED",0]},"Name":"api-key"}"#),
+            (
+                #"{"a":"x","l":[{"v":1,"name":"user"},{"v":2,"name":"to\u006ben"}]}"#,
+                #"{"a":"x","l":[{"v":1,"name":"user"},{"v":0,"name":"to\u006ben"}]}"#
+            ),
+            (#"{"key":"token","v":"x"}"#, #"{"key":"REDACTED","v":"REDACTED"}"#),
+            (#"{"key":"user","v":"bob"}"#, #"{"key":"REDACTED","v":"bob"}"#),
+            (#"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#, #"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#),
+        ])
+    func labels(text: String, result: String) throws { #expect(try redacted(text) == result) }
+
+    @Test(
+        "Words and numbers that JSON does not have are refused, wherever they are",
+        arguments: [
+            "hunter2", "+1234", ".5x", ".5", "5.", "1e", "1e+", "01", "-", "-01", "--1", "1.2.3", "1a", "0x10", "True", "nul", "NaN",
+            "-Infinity", "truex",
+        ])
+    func badScalars(text: String) {
+        for json in ["{\"password\":\(text)}", "{\"a\":\(text)}", "[1, \(text) ]", text] {
+            #expect(throws: JSONRedactor.Malformed.self) { try redacted(json) }
+        }
+    }
+
+    @Test("Numbers of every form are copied, and replaced below a secret name")
+    func numbers() throws {
+        for text in ["0", "-0", "10", "-12", "0.5", "1.50", "1e5", "1E+05", "-0.10e-2", "12345678901234567890"] {
+            #expect(try redacted("{\"a\":\(text),\"pin\":\(text)}") == "{\"a\":\(text),\"pin\":0}")
+        }
     }
 
     @Test(

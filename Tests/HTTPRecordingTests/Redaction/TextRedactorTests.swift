@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct TextRedactorTests {
     private func redacted(_ text: String) -> String {
-        String(decoding: TextRedactor.redacted(Array(text.utf8), SecretNames(["straße", "api.code"])), as: UTF8.self)
+        var secrets: Set<String> = []
+        return String(decoding: TextRedactor.redacted(Array(text.utf8), SecretNames(["straße", "api.code"]), &secrets), as: UTF8.self)
     }
 
     @Test(

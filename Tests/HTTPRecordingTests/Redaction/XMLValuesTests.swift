@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct XMLValuesTests {
     private func redacted(_ text: String) throws -> String {
-        String(decoding: try XMLRedactor.redacted(Array(text.utf8), SecretNames(["api.code", "pet name"])), as: UTF8.self)
+        var secrets: Set<String> = []
+        return String(decoding: try XMLRedactor.redacted(Array(text.utf8), SecretNames(["api.code", "pet name"]), &secrets), as: UTF8.self)
     }
 
     @Test(

@@ -1,0 +1,30 @@
+/// Finds the names of secrets in the text of values whose own names are not secret.
+extension SecretNames {
+    /// Whether the name of a secret is a word of a text.
+    func isMentioned(in text: [UInt8]) -> Bool {
+        let text = String(decoding: text, as: UTF8.self)
+        if Self.words(of: text).contains(where: contains) { return true }
+        return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: contains)
+    }
+
+    /// Whether a text is the name of a secret, or has it as a word.
+    func isName(_ text: [UInt8]) -> Bool {
+        if isMentioned(in: text) { return true }
+        let name = text.drop(while: XMLValues.isBlank)
+        guard let last = name.lastIndex(where: { !XMLValues.isBlank($0) }) else { return false }
+        return contains(String(decoding: name[...last], as: UTF8.self))
+    }
+
+    /// Whether a text has a query, a setting or a document in which the name of a secret is.
+    ///
+    /// - Parameters:
+    ///   - text: The text without escapes and references.
+    ///   - secrets: Gets the values of its settings.
+    /// - Returns: Whether the text must be replaced.
+    func isSetting(_ text: [UInt8], _ secrets: inout Set<String>) -> Bool {
+        // Most values have none of these characters, and need no search for names.
+        guard text.contains(where: { "<{=:".utf8.contains($0) }), isMentioned(in: text) else { return false }
+        let hasSetting = TextRedactor.redacted(text, self, &secrets) != text
+        return hasSetting || text.contains { "<{=".utf8.contains($0) }
+    }
+}

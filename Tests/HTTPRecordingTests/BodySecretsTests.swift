@@ -1,0 +1,80 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPRecording
+import HTTPTypes
+import Testing
+
+/// What a body has under a secret name is redacted wherever the exchange's response repeats it.
+@Suite struct BodySecretsTests {
+    private static let json = "application/json"
+    private static let form = "application/x-www-form-urlencoded"
+    private let site: Site
+
+    init() throws { site = try Site() }
+
+    /// Records an exchange and returns the response's body of the recording.
+    private func recorded(_ body: String, _ type: String, response: String, _ responseType: String) async throws -> String {
+        let request = try TransportRequest("https://api.test/", .post, [.contentType: type], body: .bytes(Array(body.utf8)))
+        try await site.record([request]) { TransportResponse(response, to: $0, [.contentType: responseType]) }
+        return try await ReplayTransport(from: site.recording, comparingBodiesBy: .standard).send(request).text
+    }
+
+    @Test(
+        "A secret of the request's body is not in the response's body",
+        arguments: [
+            (json, #"{"password":"hunter2-hunter2"}"#), (json, #"{"pass\u0077ord":"hunter2\u002dhunter2"}"#),
+            (json, #"{"name":"pin","value":"hunter2-hunter2"}"#), (json, #"{"a":"https://x/?token=hunter2-hunter2&b=c"}"#),
+            ("application/jsonl", "{\"a\":1}\n{\"pin\":\"hunter2-hunter2\"}\n"), (form, "a=b&password=hunter2-hunter2"),
+            (form, "password=hunter2%2Dhunter2"), ("text/xml", "<a><token> hunter2-hunter2\n</token></a>"),
+            ("text/xml", "<a token='hunter2&#45;hunter2'/>"), ("text/plain", "a: b\npassword: hunter2-hunter2\nc: d"),
+            ("text/plain", "see {\"password\":\"hunter2-hunter2\"}"),
+        ])
+    func ofRequest(type: String, body: String) async throws {
+        let response = try await recorded(body, type, response: #"{"echo":"hunter2-hunter2","b":"kept"}"#, Self.json)
+        #expect(response == #"{"echo":"REDACTED","b":"kept"}"#)
+    }
+
+    @Test(
+        "A secret of the response's body is not elsewhere in it",
+        arguments: [
+            (json, #"{"self":"https://x/?t=opaque-abc123","access_token":"opaque-abc123"}"#),
+            (json, #"{"id":47114711,"pin":47114711,"text":"47114711"}"#), (form, "t=opaque-abc123&access_token=opaque-abc123"),
+            ("text/xml", "<a><b>opaque-abc123</b><token>opaque-abc123</token></a>"),
+            ("text/plain", "opaque-abc123\ntoken=opaque-abc123"),
+        ])
+    func ofResponse(type: String, body: String) async throws {
+        let response = try await recorded("", Self.json, response: body, type)
+        #expect(!response.contains("opaque-abc123") && !response.contains("47114711"))
+    }
+
+    @Test("A form's value with spaces is found")
+    func spaces() async throws {
+        let response = try await recorded("password=my+own+dog", Self.form, response: "hello my own dog", "text/plain")
+        #expect(response == "hello REDACTED")
+    }
+
+    @Test("A value that is the word for a secret leaves the names of members as they are")
+    func words() async throws {
+        let text = #"{"password":null,"grants":["password"],"next":"pass-word"}"#
+        #expect(try await recorded("user=bob&password=password", Self.form, response: text, Self.json) == text)
+    }
+
+    @Test("JSON stays JSON when it repeats a number, and short values stay")
+    func numbers() async throws {
+        let response = try await recorded(
+            #"{"pin":1234567890,"otp":"4711"}"#, Self.json, response: #"{"id":1234567890,"n":4711}"#, Self.json)
+        #expect(response == #"{"id":0,"n":4711}"#)
+    }
+
+    @Test("A secret that the request's body repeats does not change the body's hash")
+    func digest() async throws {
+        func request(_ secret: String) throws -> TransportRequest {
+            let body = #"{"password":"\#(secret)","again":"\#(secret)"}"#
+            return try TransportRequest("https://api.test/", .post, body: .bytes(Array(body.utf8)))
+        }
+        try await site.record([request("hunter2-hunter2")]) { TransportResponse("", to: $0) }
+        let replay = try ReplayTransport(from: site.recording, comparingBodiesBy: .standard)
+        #expect(try await replay.send(request("another-password")).status == 200)
+    }
+}
