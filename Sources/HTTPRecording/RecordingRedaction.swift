@@ -7,7 +7,7 @@
 ///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location` keeps its path.
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
-///   therefore becomes `REDACTED` alone.
+///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
 /// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
 ///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
 ///   that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a stream, a

@@ -32,9 +32,11 @@ struct RecordedURL: Sendable, Hashable {
 
     var text: String { origin + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&")) }
 
-    /// The name and the value of a query parameter; nil as the value without an equals sign.
+    /// The name and the value of a query parameter; the whole parameter and nil when nothing but equals signs follows its name.
+    ///
+    /// Such a parameter, as in `?c2VjcmV0dG9rZW4=`, may be a secret in Base64.
     static func parts(of item: String) -> (name: Substring, value: Substring?) {
-        guard let equals = item.firstIndex(of: "=") else { return (Substring(item), nil) }
+        guard let equals = item.firstIndex(of: "="), item[equals...].contains(where: { $0 != "=" }) else { return (Substring(item), nil) }
         return (item[..<equals], item[item.index(after: equals)...])
     }
 
@@ -57,14 +59,15 @@ struct RecordedURL: Sendable, Hashable {
         }
     }
 
-    /// Parameters without a value come last, in their order, because their names may be redacted.
+    /// Parameters without a value come last, in the order of their hashes, because they may be redacted.
     private static func sorted(_ items: [String]) -> [String] {
         items.enumerated().sorted { first, second in
             let (name, value) = parts(of: first.element)
             let (otherName, otherValue) = parts(of: second.element)
             if (value == nil) != (otherValue == nil) { return value != nil }
-            if value == nil || name == otherName { return first.offset < second.offset }
-            return name.utf8.lexicographicallyPrecedes(otherName.utf8)
+            guard name != otherName else { return first.offset < second.offset }
+            guard value == nil else { return name.utf8.lexicographicallyPrecedes(otherName.utf8) }
+            return RedactedText.hashed(name) < RedactedText.hashed(otherName)
         }.map(\.element)
     }
 }

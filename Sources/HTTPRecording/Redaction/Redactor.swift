@@ -29,14 +29,13 @@ struct Redactor: Sendable {
         var url = RecordedURL(reference: text)
         url.path = path(url.path, &secrets)
         url.items = url.items.map { item in
+            if item.isEmpty || rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) { return item }
             let (name, value) = RecordedURL.parts(of: item)
-            if rules.keptQueryNames.contains(String(name)) { return item }
-            let secret = value ?? name
-            guard !secret.isEmpty else { return item }
-            secrets.note(secret)
-            // A parameter without `=` may be a secret by itself.
-            guard value != nil else { return RedactedText.hashed(name) }
-            return "\(name)=\(names.contains(name) ? RedactedText.plain : RedactedText.hashed(secret))"
+            secrets.note(value ?? name)
+            // A parameter without a value may be a secret by itself.
+            guard let value else { return RedactedText.hashed(name) }
+            let isSecretName = names.contains(name.removingPercentEncoding ?? String(name))
+            return "\(name)=\(isSecretName ? RedactedText.plain : RedactedText.hashed(value))"
         }
         return url.text
     }

@@ -20,6 +20,11 @@ import Testing
         #expect(covers("/?a=1&b=2", "/?b=2&a=1"))
         #expect(!covers("/?a=1&a=2", "/?a=2&a=1"))
         #expect(covers("/?a=REDACTED&b", "/?b&a=x") && !covers("/?a=REDACTED", "/?a"))
+        #expect(covers("/?a=&b=&c", "/?c&b=&a=") && !covers("/?a=", "/?a"))
+        let hash = RedactedText.hashed("c2VjcmV0dG9rZW4=")
+        for live in ["/?c2VjcmV0dG9rZW4=&x=1&flag=", "/?flag=&c2VjcmV0dG9rZW4=&x=1"] {
+            #expect(covers("/?\(hash)&x=1&flag=", live) && covers("/?flag=&\(hash)&x=1", live))
+        }
         #expect(!covers("/a", "/a/") && !covers("/a/b", "/a/c") && covers("/a/REDACTED", "/a/c"))
     }
 }

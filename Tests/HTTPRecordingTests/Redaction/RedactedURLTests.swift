@@ -1,0 +1,26 @@
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct RedactedURLTests {
+    private func redacted(_ query: String) -> String {
+        var secrets: Set<String> = []
+        return Redactor(.standard).url("/?\(query)", &secrets)
+    }
+
+    @Test(
+        "A parameter with nothing but equals signs after its name may be a secret in Base64",
+        arguments: ["c2VjcmV0dG9rZW4=", "c2VjcmV0dG9rZQ==", "flag=", "="])
+    func base64(item: String) {
+        let redacted = redacted(item)
+        #expect(redacted == "/?\(RedactedText.hashed(item))")
+        #expect(RecordedURL(reference: redacted).covers(RecordedURL(reference: "/?\(item)")))
+        #expect(!RecordedURL(reference: redacted).covers(RecordedURL(reference: "/?other=")))
+    }
+
+    @Test("Parameters that are kept, and empty ones, stay", arguments: ["page=", "page", "page=2&&sort==", ""])
+    func kept(query: String) { #expect(redacted(query) == (query.isEmpty ? "/" : "/?\(query)")) }
+
+    @Test("Percent-encoding does not hide the name of a secret", arguments: ["%70in=4711", "p%69n=4711", "access%5ftoken=x"])
+    func encodedNames(item: String) { #expect(redacted(item) == "/?\(item.prefix { $0 != "=" })=REDACTED") }
+}
