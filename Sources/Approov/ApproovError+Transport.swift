@@ -70,9 +70,8 @@ extension ApproovError {
     fileprivate var notRetryable: ApproovError {
         guard isRetryable else { return self }
         var error = ApproovError(
-            code,
-            "\(message); the server may have executed an earlier request of this call: find out before the call is made again",
-            cause: cause, arc: arc, rejectionReasons: rejectionReasons, isRetryable: false)
+            code, "the call failed after the server may have executed a request of it: find out before the call is made again",
+            cause: self, arc: arc, rejectionReasons: rejectionReasons, isRetryable: false)
         error.refusedResponse = refusedResponse
         return error
     }

@@ -36,7 +36,7 @@ public struct ApproovError: CodedError {
         public static let bindingMissing = Code("bindingMissing")
         /// The request has a header that its token is bound to more than once.
         public static let bindingAmbiguous = Code("bindingAmbiguous")
-        /// The request needs a credential, and no user is logged in.
+        /// The request needs a credential, and no user is logged in, the user's token cannot be read, or the user changed meanwhile.
         public static let credentialMissing = Code("credentialMissing")
         /// A credential cannot be sent: it has characters that a header may not have, or it would travel over plain http.
         public static let credentialRefused = Code("credentialRefused")

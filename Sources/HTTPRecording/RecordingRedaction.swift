@@ -11,11 +11,12 @@
 /// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
 ///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
 ///   that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a stream, a
-///   file or larger than 16 MiB. A body that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the
+///   file or larger than 16 MiB. A value of a body that has only letters, `-` and `_`, or is only within a secret object or element, does
+///   not count: it may be a word or the number of something else. A body that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the
 ///   request fails. So does a request whose body is compressed.
 /// - **JSON and XML**: what is below a secret member or element is secret, and so is what `name` or `key` announces beside it, as in
 ///   `{"name":"password","value":"x"}` and `<param name="password">`. A value that contains a query, a setting or another document is
-///   replaced as a whole if a secret's name is in it.
+///   replaced as a whole if a secret's name is in it; in JSON, before `=` or `:` or in a tag.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///

@@ -64,16 +64,19 @@ public final class RecordingTransport: HTTPTransport {
         var secrets: Set<String> = []
         let url = redactor.url(request.url.text, &secrets)
         let lines = redactor.lines(request.headerFields, isRequest: true, &secrets)
-        let digest = BodyDigest.recordedText(of: request, redactor, &secrets)
+        // The values that are redacted in the two bodies.
+        var found: Set<String> = []
+        let digest = BodyDigest.recordedText(of: request, redactor, secrets, found: &found)
         let response = try await base.send(request)
 
         let responseLines = redactor.lines(response.headerFields, isRequest: false, &secrets)
         let exchange = RecordedExchange(
             method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
             version: response.version, responseLines: responseLines)
-        let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets] bytes in
-            var secrets = secrets
-            try writer.write(exchange, body: redactor.body(bytes, response.headerFields, &secrets), number: number)
+        let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets, found] bytes in
+            var found = found
+            let body = try redactor.body(bytes, response.headerFields, secrets, found: &found)
+            try writer.write(exchange, body: redactor.scrubbed(body, response.headerFields, found: found), number: number)
         }
         let source = RecordedBodySource(response.body, writer, finish: finish)
         // Callers drop the bodies of redirects and of responses that they retry, so those are read here.

@@ -59,7 +59,8 @@ public final class ReplayTransport: TestOnlyTransport {
             var secrets: Set<String> = []
             _ = redactor.url(request.url.text, &secrets)
             _ = redactor.lines(request.headerFields, isRequest: true, &secrets)
-            return BodyDigest.text(of: request, redactor, &secrets)
+            var found: Set<String> = []
+            return BodyDigest.text(of: request, redactor, secrets, found: &found)
         }
         guard let (name, exchange) = answers.withLock({ $0.next(request.method, request.url.text, digest: digest) }) else {
             return try await respondUnmatched(to: request)

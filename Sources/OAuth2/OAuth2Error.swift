@@ -31,7 +31,9 @@ public struct OAuth2Error: CodedError {
         public static let timedOut = Code("timedOut")
         /// The token store cannot be read or written.
         public static let storeFailed = Code("storeFailed")
-        /// A stored token is damaged; it was set aside, and the user must log in again.
+        /// A stored token is damaged; it was set aside.
+        ///
+        /// A user must log in again; the app's own token is fetched again.
         public static let tokenDamaged = Code("tokenDamaged")
         /// A stored token was encrypted with another key.
         public static let wrongKey = Code("wrongKey")

@@ -39,7 +39,9 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
     }
 
     package init(name: String, lockDirectory: URL, busAddress: String?, timeout: Duration, clock: any TimeSource) {
-        place = "secret service \(busAddress ?? "") \(name)"
+        // Without an address, libsecret takes that of the session.
+        let bus = busAddress ?? ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] ?? ""
+        place = "secret service \(bus) \(name)"
         self.name = name
         locks = TokenLocks(directory: lockDirectory)
         calls = SecretServiceCalls(busAddress: busAddress, timeout: timeout, clock: clock)

@@ -110,8 +110,8 @@ import Testing
 
         let earlier = try Site()
         for (index, request) in requests.enumerated() {
-            var secrets: Set<String> = []
-            let digest = try #require(BodyDigest.text(of: request, Redactor(.standard), &secrets))
+            var found: Set<String> = []
+            let digest = try #require(BodyDigest.text(of: request, Redactor(.standard), [], found: &found))
             let head = #"{"method":"POST","url":"https://api.test/","bodySHA256":"\#(digest)"}"#
             try earlier.write(#"{"request":\#(head),"response":{"status":\#(201 + index)}}"#, to: "\(index).json")
         }

@@ -18,8 +18,8 @@ public struct SessionCredential: Sendable {
     ///   - holder: Holds the header's value, which may change at any time.
     ///   - hosts: The hosts that may see it; no other host gets it, also not by a redirect.
     ///   - wipesOnChange: Whether a change of the user wipes the session; see ``ApproovSession/wipe(_:)``. If false, requests in flight go
-    ///     on when the user changes, and their answers reach the caller. A request that has not left by then, such as one that waits at a
-    ///     gate or for a retry, fails with code `credentialMissing`: it must not carry another user's credential.
+    ///     on when the user changes, and their answers reach the caller. A request that would need the credential after the change, such as
+    ///     one that waits at a gate or for a retry, or follows a redirect, fails with code `credentialMissing`.
     /// - Returns: The credential.
     public static func header(
         _ name: String, _ holder: CredentialHolder, for hosts: [HostPattern], wipesOnChange: Bool = true

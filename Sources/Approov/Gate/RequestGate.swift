@@ -145,7 +145,8 @@ public final class RequestGate: Sendable {
 
     /// Makes all waiting requests fail.
     ///
-    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is, and any other as the cause of one
+    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is (not as retryable if an earlier request of the
+    ///   call may have been executed), and any other as the cause of one
     ///   with code `queueEmptied`; nil for one without a cause.
     public func empty(throwing error: (any Error)? = nil) {
         let thrown: any Error =

@@ -101,7 +101,7 @@ extension HTTPResponse {
         // swift-http-types ends the process for other codes.
         guard (0...999).contains(code) else {
             throw ApproovError(
-                .networkingError, "the server's status is not a number of three digits: have the server mended",
+                .networkingError, "the server's status is not a number of three digits: report this to its operator",
                 // The server has executed the request.
                 isRetryable: false)
         }

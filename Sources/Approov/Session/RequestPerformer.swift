@@ -76,6 +76,7 @@ struct RequestPerformer: Sendable {
                 }
                 if stations.validation.isOff, stations.response.interceptors.isEmpty { return sent }
             }
+            let answered = try? outcome.get()
             if !stations.validation.isOff { outcome = await validated(outcome, observation) }
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
             let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
@@ -93,18 +94,19 @@ struct RequestPerformer: Sendable {
                 if let ticket {
                     try await ticket.interrupt {
                         try await stations.response.isRetried(
-                            first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries,
-                            by: deadline, observation)
+                            first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
+                            isIdempotent: answered?.isIdempotent ?? first.isIdempotent, retries: &retries, by: deadline, observation)
                     }
                 } else {
                     try await stations.response.isRetried(
-                        first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: &retries,
-                        by: deadline, observation)
+                        first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
+                        isIdempotent: answered?.isIdempotent ?? first.isIdempotent, retries: &retries, by: deadline, observation)
                 }
             guard isRetried else { return try outcome.get() }
             ticket?.end()
             observation.call?.willRetry(after: outcome)
             mayHaveRun = mayHaveRun || redirects > 0 || Self.mayHaveRun(outcome)
+            if answered?.isIdempotent == false { first.followsNonIdempotent = true }
             attempt += 1
             redirects = 0
             step = first

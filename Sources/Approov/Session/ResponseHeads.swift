@@ -50,7 +50,7 @@ final class ResponseHeads: Sendable {
         else {
             throw ApproovError(
                 .networkingError,
-                "Foundation cannot represent the response's head, because the server sent a malformed one: have the server mended",
+                "Foundation cannot represent the response's head, because the server sent a malformed one: report this to its operator",
                 // The server has executed the request.
                 isRetryable: false)
         }

@@ -12,11 +12,13 @@ enum BodyDigest {
     /// - Parameters:
     ///   - request: The request.
     ///   - redactor: The rules.
-    ///   - secrets: The values that were redacted in the request's head; gets those of its body. Those of the response do not count,
-    ///     because a replay does not know them.
+    ///   - secrets: The values that were redacted in the request's head.
+    ///   - found: Gets the values that are redacted in the body. They do not count elsewhere in it: a replay sends other ones, which may be
+    ///     equal to nothing else.
     /// - Returns: The digest.
-    static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: inout Set<String>) -> String? {
-        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, &secrets) else { return nil }
+    static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>, found: inout Set<String>) -> String? {
+        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, secrets, found: &found)
+        else { return nil }
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
     }
 
@@ -24,8 +26,10 @@ enum BodyDigest {
     ///
     /// Such a body may be a secret and nothing else, such as a code of six digits, which readers of the recording find by trying.
     /// The secrets that have a name in it are noted nevertheless, so that the response's body loses them.
-    static func recordedText(of request: TransportRequest, _ redactor: Redactor, _ secrets: inout Set<String>) -> String? {
-        guard let bytes = bytes(of: request), let digest = text(of: request, redactor, &secrets) else { return nil }
+    static func recordedText(
+        of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>, found: inout Set<String>
+    ) -> String? {
+        guard let bytes = bytes(of: request), let digest = text(of: request, redactor, secrets, found: &found) else { return nil }
         return redactor.rules.bodies == .keep || redactor.findsSecrets(in: bytes, request.headerFields) ? digest : nil
     }
 

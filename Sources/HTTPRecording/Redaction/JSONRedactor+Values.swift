@@ -3,48 +3,51 @@ import ApproovBase
 extension JSONRedactor {
     /// Copies or redacts a scalar, or begins a container; returns the text of a string.
     @discardableResult
-    mutating func value(isSecret: Bool) throws(Malformed) -> [UInt8]? {
+    mutating func value(_ secrecy: Secrecy) throws(Malformed) -> [UInt8]? {
         space()
         guard position < input.count else { throw Malformed() }
         switch input[position] {
         case UInt8(ascii: "{"):
-            containers.append(.object(isSecret: isSecret, number: objects))
+            containers.append(.object(secrecy))
+            openObjects.append(objects)
             objects += 1
             copy(1)
         case UInt8(ascii: "["):
-            containers.append(.array(isSecret: isSecret))
+            containers.append(.array(secrecy))
             copy(1)
-        case UInt8(ascii: "\""): return try string(isSecret: isSecret)
-        default: try scalar(isSecret: isSecret)
+        case UInt8(ascii: "\""): return try string(secrecy)
+        default: try scalar(secrecy)
         }
         return nil
     }
 
-    private mutating func string(isSecret: Bool) throws(Malformed) -> [UInt8]? {
+    private mutating func string(_ secrecy: Secrecy) throws(Malformed) -> [UInt8]? {
         let end = try endOfString()
         let quoted = input[position..<end]
         let text = Self.text(of: quoted)
         // A string that cannot be read may hide the name of a secret.
-        if let text, !isSecret, !names.isSetting(XMLValues.decoded(text[...]), &secrets) {
+        if let text, secrecy == .none, !names.areBeforeValues(in: XMLValues.decoded(text[...]), &secrets) {
             copy(end - position)
             return text
         }
         // The other body may have it with or without escapes.
-        secrets.note(quoted.dropFirst().dropLast())
-        if let text { secrets.note(text) }
+        if secrecy != .inherited {
+            secrets.note(quoted.dropFirst().dropLast())
+            if let text { secrets.note(text) }
+        }
         output += "\"\(RedactedText.plain)\"".utf8
         position = end
         return text
     }
 
-    private mutating func scalar(isSecret: Bool) throws(Malformed) {
+    private mutating func scalar(_ secrecy: Secrecy) throws(Malformed) {
         let end = input[position...].firstIndex { !Self.isScalar($0) } ?? input.count
         let scalar = input[position..<end]
         let isWord = ["true", "false", "null"].contains { scalar.elementsEqual($0.utf8) }
         // Anything else, such as a word without quotation marks, may be a secret.
         guard isWord || Self.isNumber(scalar) else { throw Malformed() }
-        guard isSecret, !isWord else { return copy(end - position) }
-        secrets.note(scalar)
+        guard secrecy != .none, !isWord else { return copy(end - position) }
+        if secrecy == .own { secrets.note(scalar) }
         output.append(UInt8(ascii: "0"))
         position = end
     }

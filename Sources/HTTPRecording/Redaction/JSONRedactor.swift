@@ -1,15 +1,23 @@
 /// Redacts the values of secret members in JSON (RFC 8259), and leaves every other byte as it is.
 ///
-/// It keeps the server's own spelling of numbers, the order of members and the white space. Nesting of any depth takes one bit or so of
+/// It keeps the server's own spelling of numbers, the order of members and the white space. Nesting of any depth takes a few bytes of
 /// memory per level, and no stack.
 struct JSONRedactor {
     /// The text is not JSON, so its secrets cannot be found.
     struct Malformed: Error {}
 
+    /// Whether a value is redacted.
+    enum Secrecy {
+        case none
+        /// It is within a secret object, and may be anything: it is not looked for elsewhere.
+        case inherited
+        /// By its own name, or by the label beside it.
+        case own
+    }
+
     enum Container {
-        case array(isSecret: Bool)
-        /// An object, with its number in the order of their beginnings.
-        case object(isSecret: Bool, number: Int)
+        case array(Secrecy)
+        case object(Secrecy)
     }
 
     let names: SecretNames
@@ -19,6 +27,8 @@ struct JSONRedactor {
     var containers: [Container] = []
     /// The number of objects so far.
     var objects = 0
+    /// The numbers of the open objects, in the order of their beginnings.
+    var openObjects: [Int] = []
     /// The values that were redacted.
     var secrets: Set<String> = []
     /// The objects that are known to have a member `name` or `key` with the name of a secret, which their other members hold.
@@ -54,21 +64,23 @@ struct JSONRedactor {
     }
 
     private mutating func run() throws(Malformed) {
-        try value(isSecret: false)
+        try value(.none)
         while let container = containers.last {
             space()
             guard position < input.count else { throw Malformed() }
             let byte = input[position]
             switch container {
-            case .array(let isSecret):
+            case .array(let secrecy):
                 if byte == UInt8(ascii: "]") {
                     close()
                 } else {
                     if byte == UInt8(ascii: ",") { copy(1) }
-                    try value(isSecret: isSecret)
+                    try value(secrecy)
                 }
-            case .object(let isSecret, let number):
+            case .object(let outer):
+                let number = openObjects[openObjects.count - 1]
                 if byte == UInt8(ascii: "}") {
+                    openObjects.removeLast()
                     close()
                 } else {
                     if byte == UInt8(ascii: ",") { copy(1) }
@@ -78,9 +90,9 @@ struct JSONRedactor {
                     guard position < input.count, input[position] == UInt8(ascii: ":") else { throw Malformed() }
                     copy(1)
                     let isLabel = XMLValues.isLabel(Array(name.utf8)[...])
-                    let isAnnounced = !isLabel && labelled.contains(number)
-                    let text = try value(isSecret: isSecret || isAnnounced || names.contains(name))
-                    if isLabel, let text, names.isName(text) { found.insert(number) }
+                    let isOwn = names.contains(name) || !isLabel && labelled.contains(number)
+                    let text = try value(isOwn ? .own : outer == .none ? .none : .inherited)
+                    if isLabel, let text, names.isExactName(text) { found.insert(number) }
                 }
             }
         }

@@ -31,7 +31,7 @@ struct Redactor: Sendable {
         url.items = url.items.map { item in
             if item.isEmpty || rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) { return item }
             let (name, value) = RecordedURL.parts(of: item)
-            secrets.note(value ?? name)
+            secrets.note(value ?? name, isFromHead: true)
             // A parameter without a value may be a secret by itself.
             guard let value else { return RedactedText.hashed(name) }
             let isSecretName = names.contains(name.removingPercentEncoding ?? String(name))
@@ -53,10 +53,10 @@ struct Redactor: Sendable {
             if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
             if keptFields.contains(name) { return "\(field.name.rawName): \(field.value)" }
             if isRequest || SecretNames.headers.contains(name) || names.contains(name) {
-                secrets.note(field.value)
+                secrets.note(field.value, isFromHead: true)
                 // A credential follows its scheme (RFC 9110, section 11.4), a cookie its name.
-                for part in field.value.split(separator: " ") { secrets.note(part) }
-                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(part) }
+                for part in field.value.split(separator: " ") { secrets.note(part, isFromHead: true) }
+                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(part, isFromHead: true) }
             }
             return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
         }
@@ -67,11 +67,12 @@ struct Redactor: Sendable {
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - fields: The header fields that describe it.
-    ///   - secrets: The values that were redacted in this exchange; gets those of the body.
+    ///   - secrets: The values that were redacted in heads of this exchange, which the body loses, too.
+    ///   - found: Gets the values that are redacted in the body.
     /// - Returns: The body without secrets.
     /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or XML or claims to be that
     ///   and cannot be read: its secrets cannot be found.
-    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
+    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>, found: inout Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
@@ -79,14 +80,21 @@ struct Redactor: Sendable {
         let redacted: [UInt8]
         let format = BodyFormat(of: bytes, fields)
         switch format {
-        case .json: redacted = try json(bytes, &secrets)
-        case .jsonLines: redacted = try jsonLines(bytes, &secrets)
-        case .form: redacted = form(bytes, &secrets)
-        case .xml: redacted = try xml(bytes, fields, &secrets)
-        case .text: redacted = TextRedactor.redacted(bytes, names, &secrets)
+        case .json: redacted = try json(bytes, &found)
+        case .jsonLines: redacted = try jsonLines(bytes, &found)
+        case .form: redacted = form(bytes, &found)
+        case .xml: redacted = try xml(bytes, fields, &found)
+        case .text: redacted = TextRedactor.redacted(bytes, names, &found)
         case .unknown: redacted = bytes
         }
         return ByteScrubber(secrets).scrubbed(redacted, isJSON: format == .json || format == .jsonLines)
+    }
+
+    /// Returns a redacted body without the values that were found in the bodies of its exchange.
+    func scrubbed(_ body: [UInt8], _ fields: HTTPFields, found: Set<String>) -> [UInt8] {
+        guard rules.bodies == .redact, !found.isEmpty else { return body }
+        let format = BodyFormat(of: body, fields)
+        return ByteScrubber(found).scrubbed(body, isJSON: format == .json || format == .jsonLines)
     }
 
     /// Whether the secrets in a body are found by their names.
@@ -152,7 +160,7 @@ struct Redactor: Sendable {
         for mask in masks where mask.count <= segments.count {
             guard zip(mask, segments).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
             for (index, part) in mask.enumerated() where part == "*" {
-                secrets.note(segments[index])
+                secrets.note(segments[index], isFromHead: true)
                 segments[index] = RedactedText.plain
             }
         }

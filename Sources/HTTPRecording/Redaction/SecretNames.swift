@@ -20,9 +20,6 @@ struct SecretNames: Sendable {
         return Self.names.contains(name) || further.contains(name) || Self.words.contains { name.contains($0) }
     }
 
-    /// Whether a text is nothing but a word that makes names secret, such as the value in `password=password`.
-    static func isWord(_ text: some StringProtocol) -> Bool { words.contains(folded(text)) }
-
     /// The words of a text that may be names: letters, digits, `-`, `_` and the other character.
     static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
         text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }

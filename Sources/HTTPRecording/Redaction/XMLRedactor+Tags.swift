@@ -22,9 +22,14 @@ extension XMLRedactor {
         let isLabelled = attributes.contains { XMLValues.isLabel($0.name) && values.isSecretName(input[$0.value]) }
         for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
             copy(to: attribute.value.lowerBound)
-            let isSecretValue =
-                isSecret || names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
-            if let value = values.replacement(for: input[attribute.value], isSecret: isSecretValue, &secrets) {
+            let isOwn = names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
+            // What is only within a secret element may be anything, and is not looked for elsewhere.
+            var passed: Set<String> = []
+            let value =
+                isSecret && !isOwn
+                ? values.replacement(for: input[attribute.value], isSecret: true, &passed)
+                : values.replacement(for: input[attribute.value], isSecret: isOwn, &secrets)
+            if let value {
                 output += value
                 position = attribute.value.upperBound
             }

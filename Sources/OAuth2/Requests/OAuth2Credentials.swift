@@ -154,6 +154,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         } catch let error as OAuth2Error where error.code == .networkingError || error.code == .storeBusy {
             // It may have been removed or replaced meanwhile.
             guard let stored, isValid(stored), try await storedToken() == stored else { throw error }
+            // The server has issued its successor, which could not be stored, and may have revoked it.
+            guard state.withLock({ $0.unsaved?.predecessor }) != stored else { throw error }
             state.withLock { $0.postponed = .init(token: stored, until: endpoints.clock.uptime + Self.pauseAfterFailure) }
             return stored
         }

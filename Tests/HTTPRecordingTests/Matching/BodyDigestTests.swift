@@ -9,8 +9,8 @@ import Testing
         var fields = HTTPFields()
         fields[.contentType] = type
         let request = try TransportRequest("https://api.test/", .post, fields, body: .bytes(Array(body.utf8)))
-        var secrets: Set<String> = []
-        return BodyDigest.recordedText(of: request, Redactor(rules), &secrets)
+        var found: Set<String> = []
+        return BodyDigest.recordedText(of: request, Redactor(rules), [], found: &found)
     }
 
     @Test(

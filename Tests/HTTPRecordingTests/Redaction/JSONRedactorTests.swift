@@ -50,7 +50,8 @@ import Testing
         "Other strings stay, with their escapes",
         arguments: [
             "https://api/x?page=2", "the password is secret", #"{\"a\":\"b\"}"#, #"C:\\temp\n<b>&amp;\u00e9 \"x\" \/"#, "a=b: c",
-            "at 12:00: see the token", "",
+            "at 12:00: see the token", "", "https://api/sessions?page=2", "data:image/png;base64,iVBOR/key/pin+sid/w0KGg==",
+            "a <b> c, token",
         ])
     func otherStrings(value: String) throws {
         let text = "{\"a\":\"\(value)\"}"
@@ -67,6 +68,10 @@ import Testing
                 #"{"a":"x","l":[{"v":1,"name":"user"},{"v":0,"name":"to\u006ben"}]}"#
             ),
             (#"{"key":"token","v":"x"}"#, #"{"key":"REDACTED","v":"REDACTED"}"#),
+            (
+                #"[{"name":"USB Security Key","id":17},{"name":"Session 1","id":18}]"#,
+                #"[{"name":"USB Security Key","id":17},{"name":"Session 1","id":18}]"#
+            ),
             (#"{"key":"user","v":"bob"}"#, #"{"key":"REDACTED","v":"bob"}"#),
             (#"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#, #"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#),
         ])

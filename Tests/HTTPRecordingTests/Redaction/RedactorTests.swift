@@ -12,8 +12,8 @@ import Testing
     private func redacted(_ bytes: [UInt8], _ type: String?) throws -> [UInt8] {
         var fields = HTTPFields()
         fields[.contentType] = type
-        var secrets: Set<String> = []
-        return try Redactor(.standard).body(bytes, fields, &secrets)
+        var found: Set<String> = []
+        return try Redactor(.standard).body(bytes, fields, [], found: &found)
     }
 
     @Test(

@@ -39,13 +39,7 @@ struct CredentialStation: Sendable {
                 .credentialRefused, "\(step.url.host) would get the credential over plain http, where others can read it: use https")
         }
         let snapshot = credential.holder.snapshot
-        guard snapshot.generation == flight?.generation else {
-            if credential.wipesOnChange { throw CancellationError() }
-            throw ApproovError(
-                .credentialMissing,
-                "the user changed before the request was sent, and it must not carry the next user's credential: make it again for that user"
-            )
-        }
+        guard !credential.wipesOnChange || snapshot.generation == flight?.generation else { throw CancellationError() }
         let hasOwn = draft.fields.contains { $0.name == name }
         let isExempt = snapshot.value == nil || hasOwn ? unboundRequests.allow(step.wholeRequest) : false
         // A login call may carry another credential in the same header.
@@ -56,6 +50,11 @@ struct CredentialStation: Sendable {
                 .credentialMissing,
                 "no user is logged in, and \(step.url.host) needs a credential: give the holder one, or exempt the request with"
                     + " unboundRequests")
+        }
+        guard snapshot.generation == flight?.generation else {
+            throw ApproovError(
+                .credentialMissing,
+                "the user changed before the request was sent, and it must not carry the next user's credential: make it again")
         }
         if hasOwn {
             // Made for another user, perhaps.

@@ -129,6 +129,7 @@ final class ResponseStation: Sendable {
     ///   - start: The interceptor to ask first.
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
+    ///   - isIdempotent: Whether what was sent can be sent again without the server executing something twice.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The request, whose wipe ends the wait.
@@ -136,7 +137,7 @@ final class ResponseStation: Sendable {
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
     func isRetried(
         _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, from start: RetrierStart = RetrierStart(), attempt: Int,
-        hasLeftOrigin: Bool, retries: inout [Int], by deadline: RequestDeadline, _ observation: RequestObservation
+        hasLeftOrigin: Bool, isIdempotent: Bool, retries: inout [Int], by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> Bool {
         let seen: RequestOutcome
         switch outcome {
@@ -150,7 +151,7 @@ final class ResponseStation: Sendable {
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
             attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
-            isIdempotent: { answered?.isIdempotent ?? first.request.isIdempotent })
+            isIdempotent: { isIdempotent })
         for index in retriers.indices.dropFirst(start.index) {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = index == start.index ? start.answer : nil
