@@ -12,9 +12,9 @@
 ///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
 ///   that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a stream, a
 ///   file or larger than 16 MiB. A value of a body that has only letters, `-` and `_`, or is only within a secret object or element, does
-///   not count: it may be a word or the number of something else. A body that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the
-///   request fails. So does a request whose body is compressed.
-/// - **JSON and XML**: what is below a secret member or element is secret, and so is what `name` or `key` announces beside it, as in
+///   not count: it may be a word or the number of something else. A body that looks like JSON or XML, or has such a type, but cannot be
+///   read is not recorded, and the request fails. So does a request whose body is compressed.
+/// - **JSON and XML**: all values below a secret member or element are secret. So are those that `name` or `key` announces beside it, as in
 ///   `{"name":"password","value":"x"}` and `<param name="password">`. A value that contains a query, a setting or another document is
 ///   replaced as a whole if a secret's name is in it; in JSON, before `=` or `:` or in a tag.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their

@@ -145,9 +145,9 @@ public final class RequestGate: Sendable {
 
     /// Makes all waiting requests fail.
     ///
-    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is (not as retryable if an earlier request of the
-    ///   call may have been executed), and any other as the cause of one
-    ///   with code `queueEmptied`; nil for one without a cause.
+    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is, and any other as the cause of one
+    ///   with code `queueEmptied`; nil for one without a cause. If a server may have executed an earlier request of the call, the error does
+    ///   not say that the call can be made again.
     public func empty(throwing error: (any Error)? = nil) {
         let thrown: any Error =
             switch error {

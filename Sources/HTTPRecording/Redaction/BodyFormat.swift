@@ -5,6 +5,9 @@ import HTTPTypes
 enum BodyFormat {
     case json, jsonLines, form, xml, text, unknown
 
+    /// Whether the body's values are those of JSON.
+    var isJSON: Bool { self == .json || self == .jsonLines }
+
     private static let jsonLinesTypes: Set<String> = ["application/jsonl", "application/x-jsonlines", "application/x-ndjson"]
     private static let xmlTypes: Set<String> = ["application/xml", "text/xml"]
     /// Text in which a tag does not promise XML.

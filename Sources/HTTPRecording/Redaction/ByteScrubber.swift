@@ -15,7 +15,8 @@ struct ByteScrubber {
 
     init(_ secrets: Set<String>) {
         for secret in secrets where secret.utf8.count >= Self.minimumLength && !RedactedText.isRedacted(secret) {
-            groups[Self.beginning(Array(secret.utf8)[...]), default: Group()].secrets.insert(Array(secret.utf8)[...])
+            let bytes = Array(secret.utf8)[...]
+            groups[Self.beginning(bytes), default: Group()].secrets.insert(bytes)
         }
         groups = groups.mapValues { Group(lengths: Set($0.secrets.map(\.count)).sorted(by: >), secrets: $0.secrets) }
     }

@@ -6,15 +6,6 @@ struct JSONRedactor {
     /// The text is not JSON, so its secrets cannot be found.
     struct Malformed: Error {}
 
-    /// Whether a value is redacted.
-    enum Secrecy {
-        case none
-        /// It is within a secret object, and may be anything: it is not looked for elsewhere.
-        case inherited
-        /// By its own name, or by the label beside it.
-        case own
-    }
-
     enum Container {
         case array(Secrecy)
         case object(Secrecy)

@@ -87,14 +87,13 @@ struct Redactor: Sendable {
         case .text: redacted = TextRedactor.redacted(bytes, names, &found)
         case .unknown: redacted = bytes
         }
-        return ByteScrubber(secrets).scrubbed(redacted, isJSON: format == .json || format == .jsonLines)
+        return ByteScrubber(secrets).scrubbed(redacted, isJSON: format.isJSON)
     }
 
     /// Returns a redacted body without the values that were found in the bodies of its exchange.
     func scrubbed(_ body: [UInt8], _ fields: HTTPFields, found: Set<String>) -> [UInt8] {
         guard rules.bodies == .redact, !found.isEmpty else { return body }
-        let format = BodyFormat(of: body, fields)
-        return ByteScrubber(found).scrubbed(body, isJSON: format == .json || format == .jsonLines)
+        return ByteScrubber(found).scrubbed(body, isJSON: BodyFormat(of: body, fields).isJSON)
     }
 
     /// Whether the secrets in a body are found by their names.

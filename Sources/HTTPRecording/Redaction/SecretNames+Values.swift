@@ -9,19 +9,13 @@ extension SecretNames {
 
     /// Whether a text is the name of a secret, or has it as a word.
     func isName(_ text: [UInt8]) -> Bool {
-        if isMentioned(in: text) { return true }
-        let name = text.drop(while: XMLValues.isBlank)
-        guard let last = name.lastIndex(where: { !XMLValues.isBlank($0) }) else { return false }
-        return contains(String(decoding: name[...last], as: UTF8.self))
+        isMentioned(in: text) || contains(String(decoding: XMLValues.trimmed(text[...]), as: UTF8.self))
     }
 
     /// Whether a text without blanks is the name of a secret; other text with such a word, such as a title, announces nothing.
     func isExactName(_ text: [UInt8]) -> Bool {
-        let name = text.drop(while: XMLValues.isBlank)
-        guard let last = name.lastIndex(where: { !XMLValues.isBlank($0) }), !name[...last].contains(where: XMLValues.isBlank) else {
-            return false
-        }
-        return contains(String(decoding: name[...last], as: UTF8.self))
+        let name = XMLValues.trimmed(text[...])
+        return !name.contains(where: XMLValues.isBlank) && contains(String(decoding: name, as: UTF8.self))
     }
 
     /// Whether the name of a secret stands before a value in a text: before `=` or `:`, in a tag, or as a label in JSON.

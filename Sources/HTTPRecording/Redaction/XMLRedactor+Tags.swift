@@ -23,13 +23,8 @@ extension XMLRedactor {
         for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
             copy(to: attribute.value.lowerBound)
             let isOwn = names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
-            // What is only within a secret element may be anything, and is not looked for elsewhere.
-            var passed: Set<String> = []
-            let value =
-                isSecret && !isOwn
-                ? values.replacement(for: input[attribute.value], isSecret: true, &passed)
-                : values.replacement(for: input[attribute.value], isSecret: isOwn, &secrets)
-            if let value {
+            let secrecy: Secrecy = isOwn ? .own : isSecret ? .inherited : .none
+            if let value = values.replacement(for: input[attribute.value], secrecy, &secrets) {
                 output += value
                 position = attribute.value.upperBound
             }

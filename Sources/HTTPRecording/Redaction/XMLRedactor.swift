@@ -102,12 +102,8 @@ struct XMLRedactor {
         }
         let isSecret = element.isSecret || element.announcesSecret
         guard isSecret || values.mentionsSecret(text) else { return copy(to: end) }
-        // What is only within a secret element may be anything, and is not looked for elsewhere.
-        let isInherited = element.isSecret && !element.announcesSecret && !names.contains(XMLValues.localName(element.name))
-        var passed: Set<String> = []
-        let replacement =
-            isInherited
-            ? values.replacement(for: text, isSecret: true, &passed) : values.replacement(for: text, isSecret: isSecret, &secrets)
+        let isOwn = element.announcesSecret || names.contains(XMLValues.localName(element.name))
+        let replacement = values.replacement(for: text, !isSecret ? .none : isOwn ? .own : .inherited, &secrets)
         // A CDATA section, a comment or a child may divide a secret from its name, or from its own rest.
         if !isSecret { open[open.count - 1].isSecret = true }
         guard let replacement else { return copy(to: end) }

@@ -11,21 +11,23 @@ struct XMLValues {
     ///
     /// - Parameters:
     ///   - value: The value with its references.
-    ///   - isSecret: Whether its name is secret.
-    ///   - secrets: Gets the value if it is replaced.
+    ///   - secrecy: Whether it is secret by its name or its element.
+    ///   - secrets: Gets the value if it is replaced, unless its secrecy is inherited.
     /// - Returns: The new value.
-    func replacement(for value: ArraySlice<UInt8>, isSecret: Bool, _ secrets: inout Set<String>) -> [UInt8]? {
+    func replacement(for value: ArraySlice<UInt8>, _ secrecy: Secrecy, _ secrets: inout Set<String>) -> [UInt8]? {
         let text = value.drop(while: Self.isBlank)
-        if isSecret {
-            guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
-        } else {
+        if secrecy == .none {
             guard names.isSetting(Self.decoded(value), &secrets) else { return nil }
+        } else {
+            guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
         }
         // The other body may have the value without the white space, and without references.
-        let trimmed = text[..<((text.lastIndex { !Self.isBlank($0) } ?? text.startIndex - 1) + 1)]
-        secrets.note(trimmed)
-        secrets.note(Self.decoded(trimmed))
-        guard isSecret else { return Array(RedactedText.plain.utf8) }
+        if secrecy != .inherited {
+            let trimmed = Self.trimmed(value)
+            secrets.note(trimmed)
+            secrets.note(Self.decoded(trimmed))
+        }
+        guard secrecy != .none else { return Array(RedactedText.plain.utf8) }
         let isNumber = text.allSatisfy { (0x30...0x39).contains($0) || "-.".utf8.contains($0) || Self.isBlank($0) }
         return isNumber ? [UInt8(ascii: "0")] : Array(RedactedText.plain.utf8)
     }
@@ -35,6 +37,12 @@ struct XMLValues {
 
     /// Whether a text with references is the name of a secret, or has it as a word.
     func isSecretName(_ text: ArraySlice<UInt8>) -> Bool { names.isName(Self.decoded(text)) }
+
+    /// The text without white space at its ends.
+    static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let text = text.drop(while: isBlank)
+        return text[..<((text.lastIndex { !isBlank($0) } ?? text.startIndex - 1) + 1)]
+    }
 
     static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 

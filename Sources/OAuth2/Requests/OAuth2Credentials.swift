@@ -48,8 +48,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     ///   - refresh: The way to renew a token.
     ///   - clientGrant: The grant that provides a token to the app itself when there is none.
     ///   - renewalLead: The time before its expiry from which a token is renewed; at most half of its life counts. By default it is renewed in
-    ///     the last minute, or in the last tenth of its life if that is shorter. The lead does not count for a token
-    ///     that only a log-in can renew.
+    ///     the last minute, or in the last tenth of its life if that is shorter. The lead does not count for a token that only a log-in can
+    ///     renew.
     ///   - observer: Hears when a fetch of a token begins and how it ends.
     /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
     public init(
