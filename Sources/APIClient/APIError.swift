@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// The message names the parameter, header or element, and never contains a value, a body or a URL's query. The refused response is a
 /// property that the description does not contain.
-public struct APIError: CodedError {
+public struct APIError: CodedError, CustomReflectable {
     /// A stable, comparable name for the kind of failure.
     public struct Code: ErrorCode {
         /// The code's name, as it appears in logs.
@@ -46,6 +46,9 @@ public struct APIError: CodedError {
     ///
     /// - Parameter details: Code, message and cause.
     public init(_ details: ErrorDetails<Code>) { self.init(details, response: nil) }
+
+    /// The description alone, so that no dump shows the response's content or headers.
+    public var customMirror: Mirror { Mirror(self, children: ["details": details]) }
 
     init(_ details: ErrorDetails<Code>, response: APIResponse?) {
         self.details = details

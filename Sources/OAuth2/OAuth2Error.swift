@@ -69,3 +69,12 @@ public struct OAuth2Error: CodedError {
         self.init(details.code, details.message, serverError: nil, cause: details.cause)
     }
 }
+
+extension OAuth2Error {
+    /// Whether the same request may succeed a little later: the server was not reached in time, or is overloaded.
+    var isPassing: Bool {
+        guard code == .networkingError else { return false }
+        // A status comes with this code only from an overloaded server. A server that is not trusted stays so.
+        return status != nil || [.networkingError, .timedOut].contains((cause as? ApproovError)?.code)
+    }
+}

@@ -12,6 +12,8 @@ import Tracing
 struct ClientBenchmark {
     static let everything = "APIClient, everything on"
     static let peer = "ApproovSession"
+    /// The peer, with a request that carries the header fields of `everything`.
+    static let sameFields = "ApproovSession, same fields"
 
     let options: Options
 
@@ -29,7 +31,8 @@ struct ClientBenchmark {
         plain.headers = ["Authorization": ProtectedApp.authorization]
         let all = try await Station.session(Station.allCases, app)
         let clients: [(String, any LoadClient)] = [
-            (Self.peer, session), ("APIClient", try ResourceClient(plain)),
+            (Self.peer, session), (Self.sameFields, ApproovSessionClient(session: app.session, request: Self.withAllFields(request))),
+            ("APIClient", try ResourceClient(plain)),
             (Self.everything, try ResourceClient(Self.withRules(APIClient(base: base, session: all)))),
         ]
         var figures: [Figure] = []
@@ -53,6 +56,16 @@ struct ClientBenchmark {
         let seconds = options.seconds
         return try await Comparison(group: "client", scenario: scenario, unit: .perSecond, peers: [Self.peer]).run(
             clients.map { name, client in Subject(name) { try await client.rate(atOnce: atOnce, seconds: seconds) } }, options: options)
+    }
+
+    /// The request, with the fields that the stations and the rules of `everything` add to it.
+    private static func withAllFields(_ request: URLRequest) -> URLRequest {
+        var request = request
+        request.setValue(Station.userKey, forHTTPHeaderField: "X-User")
+        request.setValue("benchmark", forHTTPHeaderField: "X-Request-Kind")
+        request.setValue("benchmark", forHTTPHeaderField: "X-Client")
+        request.setValue(SilentTracer.traceparent, forHTTPHeaderField: "traceparent")
+        return request
     }
 
     /// Two rules that match the request, and one that does not.
@@ -79,6 +92,8 @@ private enum Station: String, CaseIterable {
     case metrics
     case tracer
 
+    static let userKey = "0123456789abcdef"
+
     /// A session that attests, with these stations.
     static func session(_ stations: [Station], _ app: ProtectedApp) async throws -> ApproovSession {
         var configuration = ApproovSessionConfiguration()
@@ -91,7 +106,7 @@ private enum Station: String, CaseIterable {
         let hosts = [try HostPattern("localhost")]
         switch self {
         case .credential:
-            configuration.credential = .header("X-User", try CredentialHolder("0123456789abcdef"), for: hosts)
+            configuration.credential = .header("X-User", try CredentialHolder(Self.userKey), for: hosts)
         case .gate: configuration.gate = RequestGate()
         case .allowList: configuration.allowedHosts = AllowedHosts(hosts)
         case .perRequestHeaders: configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-Kind": "benchmark"] }

@@ -5,6 +5,8 @@ import Tracing
 /// Records the attributes of a span as a real tracer does, writes `traceparent`, and drops the span at its end, so that no export is
 /// measured.
 struct SilentTracer: Tracer {
+    static let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
     func startSpan<Instant: TracerInstant>(
         _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind, at instant: @autoclosure () -> Instant,
         function: String, file fileID: String, line: UInt
@@ -16,7 +18,7 @@ struct SilentTracer: Tracer {
 
     func inject<Carrier, Inject: Injector>(_ context: ServiceContext, into carrier: inout Carrier, using injector: Inject)
     where Inject.Carrier == Carrier {
-        injector.inject("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", forKey: "traceparent", into: &carrier)
+        injector.inject(Self.traceparent, forKey: "traceparent", into: &carrier)
     }
 
     func extract<Carrier, Extract: Extractor>(_ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract)

@@ -127,12 +127,12 @@ public struct Resource: Sendable {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
         let call = AppliedRules()
+        // What the cache has of this URL may change (RFC 9111, section 4.4), even if the request fails after the server has executed it.
+        defer {
+            if let cache = client.cache, !Self.isSafe(method), let url = request.url { cache.remove(url, of: client.session) }
+        }
         let (data, head) = try await session.upload(
             for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
-        // What the cache has of this URL may have changed (RFC 9111, section 4.4).
-        if let cache = client.cache, !Self.isSafe(method), (200..<400).contains(head.statusCode), let url = request.url {
-            cache.remove(url, of: client.session)
-        }
         return (APIResponse(data: data, head: head), statuses(for: request, in: call))
     }
 

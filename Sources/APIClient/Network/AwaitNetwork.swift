@@ -16,7 +16,7 @@ import HTTPClient
 /// fails if there is still no network. Requests to this machine, and to IP addresses that have a route, do not wait. Names are not
 /// looked up, so a request to a name waits where there is no default route. When the network returns, each waiting request is sent at a
 /// random moment within ``spread``, so that not all leave at once.
-public struct AwaitNetwork: RequestInterceptor {
+public struct AwaitNetwork: RequestInterceptor, DelayingInterceptor {
     /// The monitor that tells when the network returns.
     public let monitor: NetworkMonitor
     /// The longest time to wait.

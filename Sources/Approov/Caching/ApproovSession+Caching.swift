@@ -59,7 +59,7 @@ extension ApproovSession {
             let step = try RedirectStep(request, body: .none)
             var (_, draft) = try stations.begin(step, flight)
             let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time, in: stations.life)
-            try await stations.interceptors.adapt(&draft, by: deadline, hasLeftOrigin: false)
+            try await stations.interceptors.adapt(&draft, by: deadline, hasLeftOrigin: false, isSent: false)
             try stations.defaults.finish(&draft)
             // An interceptor may have changed the method.
             guard draft.method == .get else { return nil }

@@ -24,7 +24,8 @@ import Synchronization
 /// - the response has status 407, because a proxy refused the request;
 /// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenges `Approov` and
 ///   `Approov-Signature`);
-/// - it is not idempotent, and the status is not 401: the server may have executed it;
+/// - it is not idempotent, and the server may have executed it: the status is not 401, or the response is that of a redirect with status
+///   301, 302 or 303;
 /// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
 /// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).
 ///
@@ -127,7 +128,8 @@ public final class AuthenticatedRequests: CredentialInterceptor {
 
     /// Whether a response refuses the credential of the first attempt.
     package func isRefused(_ exchange: RequestExchange) -> Bool {
-        guard case .response(let response) = exchange.outcome, exchange.ownRetries == 0, !exchange.hasLeftOrigin else { return false }
+        // A validator may have refused the response, too.
+        guard let response = exchange.outcome.head, exchange.ownRetries == 0, !exchange.hasLeftOrigin else { return false }
         return response.statusCode != 407 && renewsOn(response)
     }
 
@@ -138,9 +140,9 @@ public final class AuthenticatedRequests: CredentialInterceptor {
 
     /// Renews the refused credential, and decides whether to send the request again.
     package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision {
-        guard case .response(let response) = exchange.outcome, !hasOwn(exchange.request),
-            response.statusCode == 401 || exchange.isIdempotent, let sent = exchange.sent, let url = try? TransportURL(of: sent),
-            isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
+        guard let response = exchange.outcome.head, !hasOwn(exchange.request),
+            response.statusCode == 401 && !exchange.isAfterExecution || exchange.isIdempotent, let sent = exchange.sent,
+            let url = try? TransportURL(of: sent), isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }

@@ -55,17 +55,24 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         return try Credential(headerValue: "Basic " + Data(text.utf8).base64EncodedString())
     }
 
-    /// The scheme alone.
+    /// The scheme alone, if it is a known one.
     public var description: String { "Credential(\(scheme))" }
-    /// The scheme alone.
+    /// The scheme alone, if it is a known one.
     public var debugDescription: String { description }
     /// Nothing, so that no dump shows the value.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     private var scheme: String {
+        // The first word of another value, such as that of a cookie, may be a secret.
         let word = headerValue.prefix { $0 != " " }
-        return word.utf8.count < headerValue.utf8.count ? String(word.prefix(32)) : "hidden"
+        return Self.schemes.contains(word.lowercased()) ? String(word) : "hidden"
     }
+
+    /// Those of IANA's registry that have a credential after them, in lower case.
+    private static let schemes: Set<String> = [
+        "basic", "bearer", "concealed", "digest", "dpop", "gnap", "hoba", "mutual", "negotiate", "oauth", "privatetoken", "scram-sha-1",
+        "scram-sha-256", "vapid",
+    ]
 
     /// Checks the value of a header that carries a credential.
     ///

@@ -1,5 +1,10 @@
 package import Foundation
 
+/// An interceptor that may wait, and leaves requests as they are.
+///
+/// The session does not call it for a response that a cache has.
+package protocol DelayingInterceptor: RequestInterceptor {}
+
 /// An interceptor that never waits: it only adds to requests, and decides at once.
 ///
 /// The session adds to the header fields themselves, because Foundation takes longer to copy a request than the session for the rest. After a

@@ -12,12 +12,18 @@ public struct RequestExchange: Sendable {
     private let perRequestFields: HTTPFields
     /// The request as the interceptors left it for the attempt, or for its last redirect, with the session's own header fields; nil if no
     /// response arrived.
+    ///
+    /// A response that a validator refused has arrived.
     public var sent: URLRequest? { makeSent() }
     // Foundation takes a while to make a request, and most interceptors look at the response alone.
     private let makeSent: @Sendable () -> URLRequest?
     /// Whether the request can be sent again without the server executing it twice: the caller's method and that of what was sent count.
     var isIdempotent: Bool { makeIdempotent() }
     private let makeIdempotent: @Sendable () -> Bool
+    /// Whether the server has executed a request of this attempt that is not idempotent, and redirected to its result.
+    ///
+    /// A refusal at the end of the redirect does not mean that nothing was done.
+    let isAfterExecution: Bool
     /// The response or the failure.
     public let outcome: RequestOutcome
     /// The number of times the request has been sent, starting with 1.
@@ -41,12 +47,12 @@ public struct RequestExchange: Sendable {
     ) {
         self.init(
             request: request, perRequestFields: HTTPFields(), sent: { sent }, outcome: outcome, attempt: attempt, ownRetries: ownRetries,
-            hasLeftOrigin: hasLeftOrigin, isIdempotent: { request.isIdempotent && sent?.isIdempotent != false })
+            hasLeftOrigin: hasLeftOrigin, isAfterExecution: false, isIdempotent: { request.isIdempotent && sent?.isIdempotent != false })
     }
 
     init(
         request: URLRequest, perRequestFields: HTTPFields, sent: @escaping @Sendable () -> URLRequest?, outcome: RequestOutcome,
-        attempt: Int, ownRetries: Int, hasLeftOrigin: Bool, isIdempotent: @escaping @Sendable () -> Bool
+        attempt: Int, ownRetries: Int, hasLeftOrigin: Bool, isAfterExecution: Bool, isIdempotent: @escaping @Sendable () -> Bool
     ) {
         bare = request
         self.perRequestFields = perRequestFields
@@ -56,5 +62,6 @@ public struct RequestExchange: Sendable {
         self.attempt = attempt
         self.ownRetries = ownRetries
         self.hasLeftOrigin = hasLeftOrigin
+        self.isAfterExecution = isAfterExecution
     }
 }

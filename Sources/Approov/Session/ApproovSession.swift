@@ -47,7 +47,11 @@ public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
     /// The requests in flight; nil in a session that does not track them.
-    let flights: RequestFlights?
+    ///
+    /// A session also tracks them as soon as one that was made from it has users: both have the same cookies.
+    var flights: RequestFlights? { alwaysTracks || family.hasUsers ? family : nil }
+    /// Whether the session's own settings have its requests tracked.
+    private let alwaysTracks: Bool
     /// The requests in flight of all sessions that were made from one another, as far as they are tracked; what a wipe wipes.
     let family: RequestFlights
     /// Tells caches about wipes.
@@ -130,7 +134,7 @@ public final class ApproovSession: Sendable {
         let users = configuration.interceptors.compactMap(\.userScope)
         family = RequestFlights(
             credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes, users: users)
-        flights = configuration.credential != nil || configuration.tracksRequests || !users.isEmpty ? family : nil
+        alwaysTracks = configuration.credential != nil || configuration.tracksRequests
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
@@ -184,10 +188,9 @@ public final class ApproovSession: Sendable {
         service = other.service
         wipes = other.wipes
         secretHeaders = other.secretHeaders.union(names).union(Self.secretHeaders(of: interceptors))
-        let users = interceptors.compactMap(\.userScope)
         family = other.family
-        family.add(users)
-        flights = other.flights ?? (users.isEmpty ? nil : family)
+        family.add(interceptors.compactMap(\.userScope))
+        alwaysTracks = other.alwaysTracks
         prefetching = nil
     }
 

@@ -94,13 +94,13 @@ struct RequestPerformer: Sendable {
                 if let ticket {
                     try await ticket.interrupt {
                         try await stations.response.isRetried(
-                            first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
-                            isIdempotent: answered?.isIdempotent ?? first.isIdempotent, retries: &retries, by: deadline, observation)
+                            first, after: judged, to: answered, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
+                            retries: &retries, by: deadline, observation)
                     }
                 } else {
                     try await stations.response.isRetried(
-                        first, after: judged, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
-                        isIdempotent: answered?.isIdempotent ?? first.isIdempotent, retries: &retries, by: deadline, observation)
+                        first, after: judged, to: answered, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
+                        retries: &retries, by: deadline, observation)
                 }
             guard isRetried else { return try outcome.get() }
             ticket?.end()

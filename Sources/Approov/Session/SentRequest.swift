@@ -20,6 +20,8 @@ final class SentRequest: Sendable {
     /// The method that was sent; interceptors and the policy may have changed it.
     private let method: HTTPRequest.Method
     private let followsNonIdempotent: Bool
+    /// Whether the server has executed a request of this attempt that is not idempotent, and redirected to its result.
+    let isAfterExecution: Bool
     /// Whether a redirect must not lead to plain http.
     let demandsTLS: Bool
     /// Whether the request went over a relay.
@@ -42,6 +44,7 @@ final class SentRequest: Sendable {
         self.response = response
         asked = step.request
         followsNonIdempotent = step.followsNonIdempotent
+        isAfterExecution = step.isAfterExecution
         self.prepared = prepared
         request = draft.request
         method = draft.method

@@ -99,12 +99,3 @@ extension OAuth2Endpoints {
             status: cause?.status, cause: cause)
     }
 }
-
-extension OAuth2Error {
-    /// Whether the same request may succeed a little later: the server was not reached in time, or is overloaded.
-    fileprivate var isPassing: Bool {
-        guard code == .networkingError else { return false }
-        // A status comes with this code only from an overloaded server. A server that is not trusted stays so.
-        return status != nil || [.networkingError, .timedOut].contains((cause as? ApproovError)?.code)
-    }
-}

@@ -9,8 +9,8 @@ enum TokenResponse {
     ///   - members: The members of the JSON object.
     ///   - requestedScope: The scope that was asked for; it counts when the answer has none.
     ///   - now: The time.
-    ///   - isRenewed: Whether the token takes the place of another one. Its life is then read less strictly: the server may have revoked the
-    ///     earlier refresh token, so that the user would have to log in again if the new one were lost.
+    ///   - isRenewed: Whether the token takes the place of another one. All but the access token is then read less strictly: the server may
+    ///     have revoked the earlier refresh token, so that the user would have to log in again if the new one were lost.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `responseMalformed`.
     static func token(
@@ -21,11 +21,11 @@ enum TokenResponse {
         guard type.lowercased() == "bearer" else {
             throw malformed("its token_type is not Bearer; this package applies no other type")
         }
-        let scope = try text("scope", in: members) ?? requestedScope
+        let scope = try text("scope", in: members, ignoring: isRenewed ? { !OAuth2Text.isScope($0) } : nil) ?? requestedScope
+        let refresh = try text("refresh_token", in: members, ignoring: isRenewed ? \.isEmpty : nil)
         let lifetime = try lifetime(members["expires_in"], isRenewed: isRenewed)
         return try BearerToken(
-            accessToken: access, refreshToken: try text("refresh_token", in: members), issuedAt: now,
-            expiresAt: now.addingTimeInterval(lifetime), scope: scope)
+            accessToken: access, refreshToken: refresh, issuedAt: now, expiresAt: now.addingTimeInterval(lifetime), scope: scope)
     }
 
     /// The life in seconds: an hour if the server does not tell, so that no token lives without limit.
@@ -42,11 +42,23 @@ enum TokenResponse {
         }
     }
 
-    private static func text(_ name: String, in members: [String: JSONValue]) throws -> String? {
+    /// Returns a text.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the member.
+    ///   - members: The members of the JSON object.
+    ///   - isUnusable: Whether a text counts as none; nil if all texts count, and anything else is an error.
+    /// - Returns: The text; nil if there is none.
+    /// - Throws: ``OAuth2Error`` with code `responseMalformed` when the member is no text.
+    private static func text(
+        _ name: String, in members: [String: JSONValue], ignoring isUnusable: ((String) -> Bool)? = nil
+    ) throws -> String? {
         switch members[name] {
         case nil, .null?: return nil
-        case .string(let text)?: return text
-        default: throw malformed("its \(name) is not a string")
+        case .string(let text)?: return isUnusable?(text) == true ? nil : text
+        default:
+            guard isUnusable == nil else { return nil }
+            throw malformed("its \(name) is not a string")
         }
     }
 

@@ -112,7 +112,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             let (removed, failure) = await removeToken()
             return ([unsaved?.token, removed == unsaved?.predecessor ? nil : removed].compactMap { $0 }, failure)
         }
-        for token in tokens { try? await endpoints.revoke(token) }
+        // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
+        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
         if let failure { throw failure }
     }
 
@@ -276,6 +277,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Renews the token, unless another process has done so while this one waited for its turn.
     private func renewInTurn(login: String?, refused: String?) async throws -> BearerToken {
         try await store.withExclusiveAccess(for: key) { [self] in
+            let changes = state.withLock { $0.changes }
             let stored = try await storedToken()
             // The app's own token may come from another grant, which another process has fetched.
             if let login, authorization.level == .user {
@@ -283,18 +285,18 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             }
             if let stored, !isDue(stored), stored.accessToken != refused { return stored }
             if let stored, let unsaved = state.withLock({ $0.unsaved }), unsaved.predecessor == stored {
-                let token = try await saved(unsaved.token, over: stored)
-                return token.isExpired(at: endpoints.clock.date) ? try await fetched(over: token) : token
+                let token = try await saved(unsaved.token, over: stored, since: changes)
+                return token.isExpired(at: endpoints.clock.date) ? try await fetched(over: token, since: changes) : token
             }
-            return try await fetched(over: stored)
+            return try await fetched(over: stored, since: changes)
         }
     }
 
     /// Renews a token, and tells the observer.
-    private func fetched(over stored: BearerToken?) async throws -> BearerToken {
+    private func fetched(over stored: BearerToken?, since changes: Int) async throws -> BearerToken {
         tellObserver { $0.willFetch(for: key) }
         do {
-            let token = try await renewal(of: stored)
+            let token = try await renewal(of: stored, since: changes)
             tellObserver { $0.didFetch(for: key, error: nil) }
             return token
         } catch {
@@ -309,7 +311,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         WorkMarks.$current.withValue(nil) { call(observer) }
     }
 
-    private func renewal(of stored: BearerToken?) async throws -> BearerToken {
+    private func renewal(of stored: BearerToken?, since changes: Int) async throws -> BearerToken {
         guard let stored else {
             let issued = try await endpoints.issue(clientGrant).ofApp()
             try await store.store(issued, for: key)
@@ -317,7 +319,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         do {
             if hasRefresh(stored) {
-                return try await saved(strategy.refresh(stored, at: endpoints).succeeding(stored), over: stored)
+                return try await saved(strategy.refresh(stored, at: endpoints).succeeding(stored), over: stored, since: changes)
             }
         } catch let error as OAuth2Error where error.serverError == .invalidGrant && error.code == .requestRefused {
             // The server has ended this log-in. No other answer removes a token.
@@ -327,18 +329,32 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
                     .loginRequired, "the server does not renew the token any more; log in again", serverError: .invalidGrant,
                     status: error.status)
             }
-            return try await renewal(of: nil)
+            return try await renewal(of: nil, since: changes)
         }
         guard authorization.level == .client else {
             throw OAuth2Error(.loginRequired, "the token has expired or was refused, and has no refresh token; log in again")
         }
-        return try await saved(endpoints.issue(clientGrant).succeeding(stored), over: stored)
+        return try await saved(endpoints.issue(clientGrant).succeeding(stored), over: stored, since: changes)
     }
 
     /// Stores a new token before any request carries it, and returns the token to use.
-    private func saved(_ token: BearerToken, over stored: BearerToken) async throws -> BearerToken {
+    ///
+    /// - Parameters:
+    ///   - token: The new token.
+    ///   - stored: The token in whose place it comes.
+    ///   - changes: The number of changes of the user before `stored` was read.
+    /// - Returns: The token to use.
+    /// - Throws: The errors of the store; ``OAuth2Error`` with code `loginRequired` when the user changed meanwhile.
+    private func saved(_ token: BearerToken, over stored: BearerToken, since changes: Int) async throws -> BearerToken {
         state.withLock { $0.unsaved = .init(predecessor: stored, token: token) }
-        let isSaved = try await store.replace(stored, with: token, for: key)
+        let isSaved: Bool
+        do {
+            isSaved = try await store.replace(stored, with: token, for: key)
+        } catch {
+            // A user who logged out meanwhile must leave nothing, and no one asks for this token again.
+            if state.withLock({ $0.forgetUnsaved(token, since: changes) }) { try? await endpoints.revoke(token) }
+            throw error
+        }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
         // predecessor.
         state.withLock { $0.unsaved = nil }

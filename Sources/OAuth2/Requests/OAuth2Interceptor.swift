@@ -75,7 +75,8 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     /// - Parameter request: The request.
     /// - Returns: The request to send.
     /// - Throws: `ApproovError` with code `credentialMissing` when the user must log in, with code `networkingError` when the authorization
-    ///   server could not be reached, and with code `credentialRefused` for plain http; other errors of ``OAuth2Credentials/token()``.
+    ///   server could not be reached, and with code `credentialRefused` for plain http; with the code of the failure, such as `pinningError`,
+    ///   when the authorization server is not trusted or the app is not attested; other errors of ``OAuth2Credentials/token()``.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         do { return try await requests.adapt(request) } catch { throw Self.sessionError(for: error) }
     }
@@ -105,7 +106,14 @@ public final class OAuth2Interceptor: CredentialInterceptor {
 
     /// The error of a session for one of ``credentials``.
     private static func sessionError(for error: any Error) -> any Error {
-        switch (error as? OAuth2Error)?.code {
+        guard let error = error as? OAuth2Error else { return error }
+        // A server that is not trusted stays so, and an attestation that failed may fail again: a retry helps with neither.
+        if error.code == .networkingError, !error.isPassing, let cause = error.cause as? ApproovError {
+            return ApproovError(
+                cause.code, "no valid token was obtained, so the request was not sent: \(cause.message)", cause: cause.cause,
+                arc: cause.arc, rejectionReasons: cause.rejectionReasons, isRetryable: false)
+        }
+        return switch error.code {
         case .loginRequired, .tokenDamaged, .wrongKey:
             ApproovError(.credentialMissing, "no user is logged in, or the token cannot be read, so the request was not sent", cause: error)
         case .networkingError: ApproovError(.networkingError, "no valid token was obtained, so the request was not sent", cause: error)

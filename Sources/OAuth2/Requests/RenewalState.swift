@@ -123,6 +123,18 @@ struct RenewalState {
         return flight
     }
 
+    /// Forgets a token that the store did not take, if the user has changed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - changes: ``changes`` before the renewal.
+    /// - Returns: Whether the user has changed, so that the server must revoke the token.
+    mutating func forgetUnsaved(_ token: BearerToken, since changes: Int) -> Bool {
+        guard changes != self.changes else { return false }
+        if unsaved?.token == token { unsaved = nil }
+        return true
+    }
+
     /// Whether the renewal of a token failed a moment ago.
     func isPostponed(_ token: BearerToken, at uptime: Duration) -> Bool {
         guard let postponed, uptime < postponed.until else { return false }

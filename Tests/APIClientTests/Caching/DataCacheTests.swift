@@ -630,6 +630,12 @@ import Testing
         #expect(try await client.cachedData(for: "items").isFromCache)
         _ = try await client.resource("items").send(.post, body: FormBody(["name": "cat"]))
         #expect(try await client.cachedData(for: "items").isFromCache == false)
+        // A change whose response a validator refuses was executed nevertheless.
+        #expect(try await client.cachedData(for: "items").isFromCache)
+        client.validators = [MediaTypeValidator(["application/json"])]
+        await #expect(throws: ApproovError(.responseRefused, "")) { try await client.resource("items").send(.put) }
+        client.validators = []
+        #expect(try await client.cachedData(for: "items").isFromCache == false)
         let missing = try APIClient(base: try #require(URL(string: "https://api.test/")), session: client.session)
         await #expect(throws: APIError(.unexpectedStatus, "")) { try await missing.cachedData(for: "missing") }
     }

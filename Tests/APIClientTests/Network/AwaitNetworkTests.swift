@@ -3,6 +3,7 @@ import ApproovTesting
 import CertificatePinning
 import Foundation
 import FoundationNetworking
+import HTTPTypes
 import Testing
 
 @testable import APIClient
@@ -83,6 +84,20 @@ import Testing
         }
         // All in one second would be a herd.
         #expect(Set(left.value).count > 3)
+    }
+
+    @Test("A response that a cache has does not wait for the network")
+    func cached() async throws {
+        let monitor = NetworkMonitor(testing: .reachable)
+        let transport = InProcessTransport(status: 200, headerFields: [.cacheControl: "max-age=60"], body: [97])
+        var configuration = ApproovSessionConfiguration.over(transport)
+        configuration.interceptors = [interceptor(monitor)]
+        let session = try ApproovSession(service: nil, configuration: configuration)
+        let cache = DataCache(clock: clock)
+        #expect(try await session.cachedData(for: URLRequest("https://api.test/"), in: cache).isFromCache == false)
+        monitor.publish(.unreachable)
+        #expect(try await session.cachedData(for: URLRequest("https://api.test/"), in: cache).isFromCache)
+        #expect(transport.requests.count == 1)
     }
 
     @Test("A session with the interceptor holds its requests back")

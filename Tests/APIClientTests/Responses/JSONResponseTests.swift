@@ -66,4 +66,19 @@ import Testing
         let error = await failure { try JSONResponse(Nested.self).value(of: response) }
         #expect(error?.code == .malformedResponse)
     }
+
+    @Test("Neither the description nor a dump of an error shows the response's content and headers")
+    func hidden() async throws {
+        let url = try #require(URL(string: "https://api.example.com/items"))
+        let head = try #require(
+            HTTPURLResponse(url: url, statusCode: 422, httpVersion: "HTTP/1.1", headerFields: ["Set-Cookie": "sid=canary"]))
+        let response = APIResponse(data: Data("canary".utf8), head: head)
+        let error = try #require(throws: APIError.self) { try response.check(statuses: 200..<300) }
+        var dumped = ""
+        dump(error, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
+            #expect(!text.contains("canary") && !text.contains("99, 97, 110"))
+        }
+        #expect(dumped.contains("422") && error.response?.data == response.data)
+    }
 }

@@ -195,6 +195,87 @@ final class CountingSource: CredentialSource {
         #expect(try await status(session) == 200)
     }
 
+    @Test(
+        "A POST that the server has executed is not sent again when the redirect to its result is refused, and one that it has not is",
+        arguments: [301, 302, 303, 307, 308])
+    func redirectedPOST(status: Int) async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.target == "/result" else {
+                return TransportResponse(status: status, headerFields: [.location: "/result"], url: request.url)
+            }
+            let isValid = request.headerFields[.authorization] == "Bearer t1"
+            return TransportResponse(status: isValid ? 200 : 401, url: request.url)
+        }
+        let source = CountingSource()
+        let isRepeated = [307, 308].contains(status)
+        let post = URLRequest("https://api.test/orders", method: "POST", body: "order")
+        #expect(try await self.status(session(world, source), post) == (isRepeated ? 200 : 401))
+        #expect(world.apiRequests.filter { $0.url.target == "/orders" }.count == (isRepeated ? 2 : 1))
+        #expect(source.renewals.value == (isRepeated ? 1 : 0))
+        // A GET may be sent again.
+        let other = CountingSource()
+        #expect(try await self.status(session(world, other), URLRequest("https://api.test/orders")) == 200)
+        #expect(other.renewals.value == 1)
+    }
+
+    @Test("A refusal renews the credential although a validator refuses the response, too", arguments: ["GET", "POST"])
+    func refusedByValidator(method: String) async throws {
+        let world = try world()
+        let source = CountingSource()
+        let requests = try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+        let session = try world.configured {
+            $0.interceptors = [requests]
+            $0.validators = [StatusValidator(200..<300)]
+        }
+        #expect(try await status(session, URLRequest("https://api.test/", method: method)) == 200)
+        #expect(source.renewals.value == 1 && world.apiRequests.count == 2)
+        // The second refusal is the validator's.
+        world.api.value = { TransportResponse(status: 401, url: $0.url) }
+        await #expect(throws: ApproovError(.responseRefused, "")) { try await status(session) }
+    }
+
+    /// A source that does not give its credential, or does not renew it, until it is cancelled.
+    private struct StuckSource: CredentialSource {
+        let isStuckAtOnce: Bool
+        let began = Gate()
+
+        func credential() async throws -> Credential {
+            if isStuckAtOnce { try await wait() }
+            return try .bearer("t0")
+        }
+
+        func renew(after refused: Credential) async throws -> Credential? {
+            try await wait()
+            return nil
+        }
+
+        private func wait() async throws {
+            began.open()
+            try await waitForCancellation()
+        }
+    }
+
+    @Test("A request waits for its credential, and for its renewal, no longer than for its host", arguments: [true, false])
+    func deadline(isStuckAtOnce: Bool) async throws {
+        let world = try world()
+        let source = StuckSource(isStuckAtOnce: isStuckAtOnce)
+        let requests = try AuthenticatedRequests(
+            source: source, hosts: [HostPattern("api.test")], longestRenewal: .seconds(3_600), clock: world.clock)
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.timeoutIntervalForResource = 10
+        let session = try world.session(configuration: wrapped, interceptors: [requests])
+        // The token is in the cache, so that no other wait has the clock's sleepers.
+        #expect(try await status(session, URLRequest("https://other.test/")) == 401)
+        let sleepers = world.clock.sleeperCount
+        let task = Task { try await status(session) }
+        try await source.began.wait()
+        #expect(await eventually { world.clock.sleeperCount > sleepers })
+        world.clock.advance(by: .seconds(11))
+        await #expect(throws: ApproovError(.timedOut, "")) { try await task.value }
+        #expect(world.apiRequests.filter { $0.url.host.name == "api.test" }.count == (isStuckAtOnce ? 0 : 1))
+    }
+
     @Test("The 401 of a host that a redirect led to renews nothing, and another host gets no credential")
     func redirect() async throws {
         let source = CountingSource()

@@ -26,7 +26,9 @@ import Testing
         dump(credential, to: &dumped)
         for text in ["\(credential)", String(reflecting: credential), dumped] { #expect(!text.contains("sesame")) }
         #expect("\(credential)" == "Credential(Bearer)")
-        #expect("\(try Credential(headerValue: "sesame"))" == "Credential(hidden)")
+        for value in ["sesame", "sid=sesame; theme=dark", "sesame word", "bearer=sesame x"] {
+            #expect("\(try Credential(headerValue: value))" == "Credential(hidden)")
+        }
         let error = #expect(throws: ApproovError.self) { try Credential.bearer("sesame\n") }
         #expect(error.map { !"\($0)".contains("sesame") } == true)
     }

@@ -118,7 +118,7 @@ import Testing
         func exchange(_ fields: HTTPFields, status: Int) throws -> RequestExchange {
             RequestExchange(
                 request: URLRequest("https://api.test/", method: "POST"), perRequestFields: fields, sent: { nil },
-                outcome: .response(try head(status)), attempt: 1, ownRetries: 0, hasLeftOrigin: false,
+                outcome: .response(try head(status)), attempt: 1, ownRetries: 0, hasLeftOrigin: false, isAfterExecution: false,
                 isIdempotent: { false })
         }
         let name = try #require(HTTPField.Name("Idempotency-Key"))

@@ -31,6 +31,18 @@ import Testing
 
         func answers(_ json: String, _ status: Int = 200) { answer.value = { .json(json, status, to: $0) } }
 
+        /// Holds the answer of the token endpoint until the second gate opens; the other endpoints answer at once.
+        func holdsAnswer(_ json: String) -> (asked: Gate, gate: Gate) {
+            let (asked, gate) = (Gate(), Gate())
+            answer.value = { request in
+                guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
+                asked.open()
+                try await gate.wait()
+                return .json(json, to: request)
+            }
+            return (asked, gate)
+        }
+
         func logIn(_ name: String = "a0", refresh: String? = "r0", expired: Bool = true) async throws {
             try await credentials.logIn(
                 Samples.token(name, refresh: refresh, life: 3_600, at: expired ? clock.date - 3_600 : clock.date))
@@ -156,13 +168,7 @@ import Testing
     func logOut() async throws {
         let setting = try Setting()
         try await setting.logIn()
-        let (asked, gate) = (Gate(), Gate())
-        setting.answer.value = { request in
-            guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
-            asked.open()
-            try await gate.wait()
-            return .json(Self.next, to: request)
-        }
+        let (asked, gate) = setting.holdsAnswer(Self.next)
         let task = Task { try await setting.credentials.token() }
         try await asked.wait()
         try await setting.credentials.logOut()
@@ -171,6 +177,53 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key) == nil)
         #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r0", "r1"])
         #expect(await setting.thrown == .loginRequired)
+    }
+
+    @Test("Logging out during a renewal whose token the store does not take has the server revoke that token")
+    func logOutBeforeStoreFails() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (asked, gate) = setting.holdsAnswer(Self.next)
+        let task = Task { try await setting.credentials.token() }
+        try await asked.wait()
+        try await setting.credentials.logOut()
+        setting.store.failsToStore.value = true
+        gate.open()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .storeFailed)
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r0", "r1"])
+    }
+
+    @Test("Logging out revokes the token even if its task is cancelled")
+    func logOutWhenCancelled() async throws {
+        let transport = InProcessTransport { TransportResponse(status: 200, url: $0.url) }
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0", refresh: "r0"))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await credentials.logOut()
+        }
+        try await task.value
+        #expect(transport.requests.map { $0.form["token"] } == ["r0"])
+    }
+
+    @Test(
+        "A renewal keeps its token although what else the server sends cannot be used",
+        arguments: [
+            (#""refresh_token":"""#, "r0"), (#""refresh_token":7"#, "r0"), (#""scope":["a","b"],"refresh_token":"r1""#, "r1"),
+            (#""scope":"a\"b","refresh_token":"r1""#, "r1"),
+        ])
+    func unusableMembers(members: String, refresh: String) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answers(#"{"access_token":"a1","token_type":"Bearer","expires_in":600,\#(members)}"#)
+        let token = try await setting.credentials.token()
+        #expect(token.accessToken == "a1" && token.refreshToken == refresh)
+        // A log-in is read strictly.
+        let server = InProcessTransport {
+            .json(#"{"access_token":"a1","token_type":"Bearer","expires_in":600,\#(members)}"#, to: $0)
+        }
+        let endpoints = try Samples.endpoints(over: server)
+        #expect(await codeThrown(as: OAuth2Error.self) { try await endpoints.issue(ClientCredentialsGrant()) } == .responseMalformed)
     }
 
     @Test("Logging out revokes the token also when it cannot be removed, and says that it was not removed")
@@ -202,13 +255,7 @@ import Testing
     func userChange() async throws {
         let setting = try Setting()
         try await setting.logIn("alice")
-        let (asked, gate) = (Gate(), Gate())
-        setting.answer.value = { request in
-            guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
-            asked.open()
-            try await gate.wait()
-            return .json(Self.next, to: request)
-        }
+        let (asked, gate) = setting.holdsAnswer(Self.next)
         let task = Task { try await setting.credentials.token() }
         try await asked.wait()
         try await setting.logIn("bob", refresh: "rb", expired: false)

@@ -65,6 +65,27 @@ import Testing
         await server.stop()
     }
 
+    @Test(
+        "An authorization server that is not trusted is an error that says so, and not one to try again",
+        arguments: [
+            (TransportError(.trustRefused, "another key"), ApproovError.Code.pinningError, false),
+            (TransportError(.connectionFailed, "no route"), .networkingError, true),
+            (TransportError(.internalError, "out of memory"), .permanentError, false),
+        ])
+    func endpointFailure(failure: TransportError, code: ApproovError.Code, isRetryable: Bool) async throws {
+        let transport = InProcessTransport(status: 200)
+        let clock = ManualClock(date: Date())
+        let credentials = try OAuth2Credentials(
+            endpoints: Samples.endpoints(clock: clock, over: InProcessTransport { _ in throw failure }), store: MemoryTokenStore())
+        try await credentials.logIn(Samples.token("a0", refresh: "r0", life: -60, at: clock.date))
+        let session = try ApproovSession(
+            service: nil, interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("api.test")])],
+            configuration: .over(transport))
+        let error = await #expect(throws: ApproovError.self) { try await session.data(from: Samples.url("https://api.test/")) }
+        #expect(error?.code == code && error?.isRetryable == isRetryable && error?.message.contains("was not sent") == true)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test("Without a log-in nothing is sent, and the error says so")
     func loggedOut() async throws {
         let transport = InProcessTransport(status: 200)

@@ -8,7 +8,7 @@ struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
     /// The gate, for interceptors that wait for what is under way; nil for a session without one.
     let gate: RequestGate?
-    /// Whether the interceptors wait for credentials at most; ``addAtOnce(to:hasLeftOrigin:_:)`` then comes before ``adapt(_:by:from:hasLeftOrigin:_:)``.
+    /// Whether the interceptors wait for credentials at most; ``addAtOnce(to:hasLeftOrigin:_:)`` then comes before ``adapt(_:by:from:hasLeftOrigin:isSent:_:)``.
     let waitsForCredentialsAtMost: Bool
     /// What each interceptor does, in their order.
     private let kinds: [Kind]
@@ -19,6 +19,7 @@ struct InterceptorStation: Sendable {
         case addsCredential(any CredentialInterceptor)
         /// The names of the secret headers that it declares are in lower case.
         case adapts(any RequestInterceptor, secretHeaders: Set<String>)
+        case delays(any RequestInterceptor)
 
         init(_ interceptor: any RequestInterceptor) {
             self =
@@ -26,6 +27,7 @@ struct InterceptorStation: Sendable {
                 case is RetryPolicy: .leavesRequests
                 case let adding as any AddingInterceptor: .adds(adding)
                 case let credential as any CredentialInterceptor: .addsCredential(credential)
+                case is any DelayingInterceptor: .delays(interceptor)
                 default: .adapts(interceptor, secretHeaders: Set(interceptor.secretHeaders.map { $0.lowercased() }))
                 }
         }
@@ -51,17 +53,21 @@ struct InterceptorStation: Sendable {
     ///   - deadline: The end of the time for the request, also for what an interceptor awaits at the gate.
     ///   - start: The index of the first interceptor to call.
     ///   - hasLeftOrigin: Whether a redirect has left the first origin.
+    ///   - isSent: Whether the request will be sent; otherwise a cache is asked first, and nothing delays it.
     ///   - call: The call, which must not show secrets that interceptors add; nil if no one watches it.
     /// - Throws: An ``ApproovError`` or `CancellationError` that an interceptor threw; ``ApproovError`` with code `interceptorError` when
     ///   an interceptor threw another error or changed scheme, host or port, and `badRequest` when the request cannot be sent.
     func adapt(
-        _ draft: inout RequestDraft, by deadline: RequestDeadline, from start: Int = 0, hasLeftOrigin: Bool, _ call: ObservedCall? = nil
+        _ draft: inout RequestDraft, by deadline: RequestDeadline, from start: Int = 0, hasLeftOrigin: Bool, isSent: Bool = true,
+        _ call: ObservedCall? = nil
     ) async throws {
         /// What the last interceptors made of the request, which the draft does not have yet.
         var changed: URLRequest?
         for kind in kinds[start...] {
             switch kind {
             case .leavesRequests: continue
+            case .delays(let interceptor):
+                if isSent { _ = try await passed(changed ?? draft.current, by: interceptor, deadline) }
             case .adds(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
                 try add(from: interceptor, to: &draft, hasLeftOrigin, call)
@@ -69,7 +75,7 @@ struct InterceptorStation: Sendable {
                 draft.hasLostCredential = true
             case .addsCredential(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
-                try await add(from: interceptor, to: &draft)
+                try await add(from: interceptor, to: &draft, by: deadline)
             case .adapts(let interceptor, let secretHeaders):
                 let before = changed ?? draft.current
                 var request = try await passed(before, by: interceptor, deadline)
@@ -83,7 +89,7 @@ struct InterceptorStation: Sendable {
         if let changed { try draft.adopt(changed) }
     }
 
-    /// Does the same as ``adapt(_:by:from:hasLeftOrigin:_:)`` without waiting, up to the first interceptor that must wait.
+    /// Does the same as ``adapt(_:by:from:hasLeftOrigin:isSent:_:)`` without waiting, up to the first interceptor that must wait.
     ///
     /// - Returns: The index of that interceptor; nil if all have been called.
     func addAtOnce(to draft: inout RequestDraft, hasLeftOrigin: Bool, _ call: ObservedCall? = nil) throws -> Int? {
@@ -93,7 +99,7 @@ struct InterceptorStation: Sendable {
             case .adds(let interceptor): try add(from: interceptor, to: &draft, hasLeftOrigin, call)
             case .addsCredential where hasLeftOrigin: draft.hasLostCredential = true
             case .addsCredential(let interceptor): guard try addAtOnce(from: interceptor, to: &draft) else { return index }
-            case .adapts: return index
+            case .adapts, .delays: return index
             }
         }
         return nil
@@ -154,15 +160,16 @@ struct InterceptorStation: Sendable {
         }
     }
 
-    private func add(from interceptor: any CredentialInterceptor, to draft: inout RequestDraft) async throws {
+    /// Adds a credential, for which the request waits no longer than for its host.
+    private func add(
+        from interceptor: any CredentialInterceptor, to draft: inout RequestDraft, by deadline: RequestDeadline
+    ) async throws {
         let name = interceptor.fieldName
         guard !draft.fields.scan(for: name) else { return }
-        do {
-            guard let value = try await interceptor.fieldValue(for: draft.url) else { return }
-            draft.fields.append(HTTPField(name: name, value: value))
-        } catch {
-            throw Self.error(of: interceptor, error)
+        let value = try await deadline.limit { [url = draft.url] in
+            do { return try await interceptor.fieldValue(for: url) } catch { throw Self.error(of: interceptor, error) }
         }
+        if let value { draft.fields.append(HTTPField(name: name, value: value)) }
     }
 
     private func adapt(_ request: URLRequest, by interceptor: any RequestInterceptor) async throws -> URLRequest {

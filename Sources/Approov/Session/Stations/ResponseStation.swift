@@ -77,6 +77,9 @@ final class ResponseStation: Sendable {
         }
         if sent.isOblivious { next.isBehindRelay = true }
         next.followsNonIdempotent = !sent.isIdempotent
+        // 307 and 308 ask for the request itself at another URL (RFC 9110, section 15.4), so it was not executed.
+        let isRepeated = [307, 308].contains(sent.response.status)
+        next.isAfterExecution = sent.isAfterExecution || !sent.isIdempotent && !isRepeated
         return next
     }
 
@@ -111,7 +114,7 @@ final class ResponseStation: Sendable {
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
             outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
-            isIdempotent: { sent.isIdempotent })
+            isAfterExecution: sent.isAfterExecution, isIdempotent: { sent.isIdempotent })
         for (index, retrier) in retriers.enumerated() {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = retrier.answer(to: exchange)
@@ -125,19 +128,20 @@ final class ResponseStation: Sendable {
     ///
     /// - Parameters:
     ///   - first: The request as the caller made it.
-    ///   - outcome: The response or the failure.
+    ///   - outcome: The response, or the failure, which may be a validator's.
+    ///   - answered: The request whose response arrived, whatever a validator says of it; nil if none arrived.
     ///   - start: The interceptor to ask first.
     ///   - attempt: The number of times the request has been sent.
     ///   - hasLeftOrigin: Whether a redirect led the attempt to another origin.
-    ///   - isIdempotent: Whether what was sent can be sent again without the server executing something twice.
     ///   - retries: The indices of the interceptors that had the request sent again, in order.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The request, whose wipe ends the wait.
     /// - Returns: Whether to send it again.
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
     func isRetried(
-        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, from start: RetrierStart = RetrierStart(), attempt: Int,
-        hasLeftOrigin: Bool, isIdempotent: Bool, retries: inout [Int], by deadline: RequestDeadline, _ observation: RequestObservation
+        _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, to answered: SentRequest?,
+        from start: RetrierStart = RetrierStart(), attempt: Int, hasLeftOrigin: Bool, retries: inout [Int], by deadline: RequestDeadline,
+        _ observation: RequestObservation
     ) async throws -> Bool {
         let seen: RequestOutcome
         switch outcome {
@@ -147,15 +151,14 @@ final class ResponseStation: Sendable {
             guard !(error is CancellationError) else { return false }
             seen = .failure(error)
         }
-        let answered = try? outcome.get()
         var exchange = RequestExchange(
             request: first.request, perRequestFields: first.perRequestFields, sent: { answered?.adapted }, outcome: seen,
-            attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
-            isIdempotent: { isIdempotent })
+            attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin, isAfterExecution: answered?.isAfterExecution ?? false,
+            isIdempotent: { answered?.isIdempotent ?? first.isIdempotent })
         for index in retriers.indices.dropFirst(start.index) {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = index == start.index ? start.answer : nil
-            switch try await (answer ?? retriers[index].answer(to: exchange)).decision(about: exchange, observation) {
+            switch try await (answer ?? retriers[index].answer(to: exchange)).decision(about: exchange, by: deadline, observation) {
             case .doNotRetry: continue
             case .retry:
                 retries.append(index)
@@ -187,12 +190,15 @@ enum RetrierAnswer {
     /// The response refuses its credential: it decides after a renewal.
     case renews(any CredentialInterceptor)
 
-    /// The decision; a wipe ends the wait for a renewal.
-    func decision(about exchange: RequestExchange, _ observation: RequestObservation) async throws -> RetryDecision {
+    /// The decision; a wipe and the end of the request's time end the wait for a renewal.
+    func decision(
+        about exchange: RequestExchange, by deadline: RequestDeadline, _ observation: RequestObservation
+    ) async throws -> RetryDecision {
         switch self {
         case .decided(let decision): decision
         case .mustWait(let interceptor): await interceptor.retry(exchange)
-        case .renews(let interceptor): try await observation.waiting { await interceptor.retryRefused(exchange) }
+        case .renews(let interceptor):
+            try await observation.waiting { try await deadline.limit { await interceptor.retryRefused(exchange) } }
         }
     }
 }
