@@ -29,7 +29,7 @@ extension ApproovError {
         case .idleTimeout, .totalTimeout:
             let remedy =
                 isRetryable
-                ? "try again, or allow more time" : "the server may have executed it: find out before it is sent again, or allow more time"
+                ? "try again, or allow more time" : "the server may have executed it: check before you send it again, or allow more time"
             self.init(.timedOut, "the request did not end in time; \(remedy)", cause: error, isRetryable: isRetryable)
         case .trustRefused:
             self.init(.pinningError, Self.untrusted, cause: error)
@@ -41,7 +41,7 @@ extension ApproovError {
                 "the host's address is not public, and this session's allowedHosts refuses such addresses: check the host's name servers",
                 cause: error)
         case .bodyTooLarge, .headerTooLarge:
-            self.init(.responseTooLarge, "the response is larger than allowed", cause: error)
+            self.init(.responseTooLarge, "the response is larger than allowed: see the cause", cause: error)
         case .requestBodyFailed:
             self.init(.bodyFailed, "the request's body could not be read", cause: error)
         case .rulesChanged:
@@ -53,7 +53,7 @@ extension ApproovError {
         case .unsupported:
             self.init(.unsupported, "the transport cannot send this request", cause: error)
         case _ where error.isConnectivity || error.code == .tooManyRequests || error.code == .tlsFailed || error.code == .malformedResponse:
-            let remedy = isRetryable ? "try again later" : "the server may have executed the request: find out before it is sent again"
+            let remedy = isRetryable ? "try again later" : "the server may have executed the request: check before you send it again"
             self.init(
                 .networkingError, "the server could not be reached, or closed the connection early; \(remedy)", cause: error,
                 isRetryable: isRetryable)
@@ -70,7 +70,7 @@ extension ApproovError {
     fileprivate var notRetryable: ApproovError {
         guard isRetryable else { return self }
         var error = ApproovError(
-            code, "the call failed after the server may have executed a request of it: find out before the call is made again",
+            code, "the call failed, but the server may have executed one of its requests: check before you repeat the call",
             cause: self, arc: arc, rejectionReasons: rejectionReasons, isRetryable: false)
         error.refusedResponse = refusedResponse
         return error

@@ -51,7 +51,7 @@ public struct ApproovError: CodedError {
         /// The session refused a redirect.
         ///
         /// The reason is one of these: too many redirects, an unusable or ambiguous location, plain http where https is required, a body
-        /// stream that cannot be sent twice, or a redirect from a host called over a relay to a host that would be called direct.
+        /// stream that cannot be sent twice, or a redirect from a host called over a relay to a host that would be called directly.
         public static let redirectRefused = Code("redirectRefused")
         /// The request, or the caller's message, could not be signed; nothing was sent.
         public static let signingFailed = Code("signingFailed")

@@ -49,8 +49,8 @@ public struct GatewayKeyFile: Sendable {
     ///   - endingOthers: Whether the keys of other mechanisms end as well.
     ///   - overlap: How long the keys that are replaced or ended are still accepted; zero ends them at once.
     /// - Returns: The keys as they are now, the newest first.
-    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`, also when the file does not exist or another process keeps it locked for
-    ///   five seconds; the file is then unchanged.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`, including when the file does not exist or another process keeps it
+    ///   locked for five seconds; the file is then unchanged.
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
             // Look at the file before a lock is made beside it: it may belong to another program.
@@ -163,7 +163,7 @@ public struct GatewayKeyFile: Sendable {
         default:
             return GatewayError(
                 .gatewayKeysUnusable,
-                "the gateway's key file \(path) cannot be used; mend it or restore it from a backup, or name another file", cause: error)
+                "the gateway's key file \(path) cannot be used; repair it or restore it from a backup, or name another file", cause: error)
         }
     }
 

@@ -45,7 +45,7 @@ enum EncapsulatedMessage: Sendable, CaseIterable {
 
     private func fields(_ type: String) -> HTTPFields {
         var fields: HTTPFields = [.contentType: type]
-        // Chunks must be forwarded as they come (draft-ietf-ohai-chunked-ohttp, section 3), also by proxies that would gather them.
+        // Chunks must be forwarded as they come (draft-ietf-ohai-chunked-ohttp, section 3), even by proxies that would gather them.
         if self == .chunked, let incremental = HTTPField.Name("Incremental") { fields[incremental] = "?1" }
         return fields
     }

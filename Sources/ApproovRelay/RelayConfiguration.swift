@@ -66,7 +66,7 @@ public struct RelayConfiguration: Sendable {
         public var connectTimeout: Duration = .seconds(10)
         /// The longest time without a byte from or to the gateway.
         public var gatewayIdleTimeout: Duration = .seconds(60)
-        /// How long a request may take, from its head to its answer's end.
+        /// How long a request may take, from its head to the end of its response.
         public var requestTimeout: Duration = .seconds(900)
         /// How long open requests may continue when the relay is asked to stop; with the default of 8 s the whole shutdown ends within ten
         /// seconds.

@@ -56,14 +56,14 @@ public final class SQLiteReplayStore: ReplayStore {
     ///   - end: When the record may be removed, in seconds since 1970.
     /// - Returns: True for the first use; false if the token was used before, or records with this end or a later one were removed.
     /// - Throws: `ReplayStoreError` with code `storeFull` when the file has reached its largest size or the disk is full; with code
-    ///   `storeSlow` when another process holds the file, or too many uses wait; with code `storeUnusable`, `storeDamaged` or `storeNewer`;
-    ///   `CancellationError`.
+    ///   `storeSlow` when another process holds the file, or too many tokens wait; with code `storeUnusable`, `storeDamaged` or
+    ///   `storeNewer`; `CancellationError`.
     public func consume(_ jti: String, of issuer: String?, until end: Int64) async throws -> Bool {
         do {
             // A missing issuer and an empty one share their records: that can refuse a token, and admits none.
             return try await writer.write(ReplayDatabase.Use(issuer: issuer ?? "", jti: jti, end: end))
         } catch is BatchWriter<ReplayDatabase.Use, Bool>.Full {
-            throw ReplayStoreError(.storeSlow, "\(Self.maximumWaiting) uses wait for the replay store's disk; use a faster disk")
+            throw ReplayStoreError(.storeSlow, "\(Self.maximumWaiting) tokens wait to be recorded in the replay store; use a faster disk")
         }
     }
 }

@@ -21,7 +21,7 @@ internal import NIOCore
 /// finds the signature by that key, never by its label.
 ///
 /// - The signature must cover `@method`, `@target-uri`, the token header and, when there is a body, `content-digest`. A request with a field
-///   Content-Digest must cover it also without a body.
+///   Content-Digest must cover it even without a body.
 /// - It must also cover `authorization` and `content-type` where the request has them, as a session's signatures do: a field that it does
 ///   not cover may have been added on the way.
 /// - The digest is computed from the body as received, so this middleware belongs before one that decompresses bodies. The body is kept in
@@ -51,8 +51,8 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     ///   - maximumAge: The longest time since a signature was created, in whole seconds, to which `clockSkew` is added.
     ///   - clockSkew: How far the clocks of client and server may differ, in whole seconds. A signature passes for this long after it expired.
     ///   - bodyLimit: The longest body in bytes.
-    ///   - acceptsStringSignatures: Whether a signature and a digest may be strings instead of byte sequences, as the original's OkHttp layer
-    ///     sends them in its release 3.5.6.
+    ///   - acceptsStringSignatures: Whether a signature and a digest may be strings instead of byte sequences, as the OkHttp layer of
+    ///     Approov's own SDK sends them in release 3.5.6.
     /// - Throws: ``TokenCheckError`` with code `invalidConfiguration` when a secret is shorter than 16 bytes, the URL or the header name is
     ///   invalid, or a limit is negative.
     public init(

@@ -53,10 +53,10 @@ public struct SignatureKeySource: Sendable {
         SignatureKeySource(kind: .account(lookUp))
     }
 
-    /// **Superseded: only for apps with an old release of the original's SDK.**
+    /// **Superseded: only for apps with an old release of Approov's own SDK.**
     ///
     /// Each token has its own key for `hmac-sha256`, derived from a base secret: HMAC-SHA256 of the device ID's bytes and
-    /// `exp` as a big-endian integer of 64 bits. The original replaced this by the account key itself; this package's client never signs so.
+    /// `exp` as a big-endian integer of 64 bits. That SDK now uses the account key itself; this package's client never signs so.
     /// Use ``account(_:)`` for all other apps.
     /// - Parameter baseSecret: The base secret, 16 bytes or more.
     /// - Returns: The source.

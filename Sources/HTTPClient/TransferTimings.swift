@@ -5,7 +5,7 @@
 public struct TransferTimings: Sendable, Hashable {
     /// How long the look-up of the host's name took.
     public var nameLookup: Duration?
-    /// How long TCP took to connect, also to a proxy, after the look-up.
+    /// How long TCP took to connect to the server or to a proxy, after the look-up.
     public var connect: Duration?
     /// How long the TLS handshake took, including the evaluation of the server's certificate.
     public var tls: Duration?

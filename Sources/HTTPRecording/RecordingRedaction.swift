@@ -8,13 +8,13 @@
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
-/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
-///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes or more
-///   that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a stream, a
-///   file or larger than 16 MiB. A value of a body that has only letters, `-` and `_`, or is only within a secret object or element, does
-///   not count: it may be a word or the number of something else. A body that looks like JSON or XML, or has such a type, but cannot be
-///   read is not recorded, and the request fails. So does a request whose body is compressed.
-/// - **JSON and XML**: all values below a secret member or element are secret. So are those that `name` or `key` announces beside it, as in
+/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and
+///   Markdown, loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes
+///   or more that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a
+///   stream, a file or larger than 16 MiB. Two kinds of values in a body are not searched for elsewhere, because they may be ordinary words
+///   or numbers: those of letters, `-` and `_` alone, and those that are secret only because the object or element around them is. A body
+///   that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the request fails. So does a request whose
+///   body is compressed.
 ///   `{"name":"password","value":"x"}` and `<param name="password">`. A value that contains a query, a setting or another document is
 ///   replaced as a whole if a secret's name is in it; in JSON, before `=` or `:` or in a tag.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their

@@ -19,7 +19,7 @@ public struct MessageSignatureError: CodedError {
         public static let duplicateComponent = Code("duplicateComponent")
         /// The message lacks a component that is covered.
         public static let missingComponent = Code("missingComponent")
-        /// A header field is not the structured field that it must be, or is too long.
+        /// A header field is not a valid structured field of its type, or is too long.
         public static let malformedField = Code("malformedField")
         /// The target URI, the request target, the method or the status is not one that HTTP can carry.
         public static let invalidMessage = Code("invalidMessage")
@@ -51,7 +51,7 @@ public struct MessageSignatureError: CodedError {
         public static let expired = Code("expired")
         /// The signature is older than the verifier accepts.
         public static let tooOld = Code("tooOld")
-        /// The signature is not the key's signature of this message.
+        /// The signature does not verify with the key.
         public static let invalidSignature = Code("invalidSignature")
         /// Content-Digest names an algorithm that the verifier does not know.
         public static let unknownDigest = Code("unknownDigest")

@@ -70,7 +70,7 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
     /// Removes the token of a key.
     ///
     /// - Parameter key: What the token belongs to.
-    /// - Throws: `OAuth2Error` with code `storeFailed` or `storeBusy`, also when the token is in a keyring that stays locked;
+    /// - Throws: `OAuth2Error` with code `storeFailed` or `storeBusy`, including when the token is in a keyring that stays locked;
     ///   `CancellationError`.
     public func remove(for key: TokenKey) async throws {
         let item = item(key)

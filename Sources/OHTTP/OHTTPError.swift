@@ -4,7 +4,7 @@ internal import Foundation
 /// An error in making or reading a message: a stable code, a message that says what to do, and the cause.
 ///
 /// Two errors are equal when their codes are. An error contains nothing of a message, a header value or a key. Every failure of a gateway
-/// to open a request has the same error, so that an answer made from it does not reveal which step failed. The exception is a chunk that
+/// to open a request has the same error, so that a response made from it does not reveal which step failed. The exception is a chunk that
 /// is too large, because its length is not encrypted.
 public struct OHTTPError: CodedError {
     /// The stable name of a failure.

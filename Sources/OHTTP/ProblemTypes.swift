@@ -1,4 +1,4 @@
-/// The problem types in a gateway's `application/problem+json` answers (RFC 9458, sections 5.3 and 6.5.2).
+/// The problem types in a gateway's `application/problem+json` responses (RFC 9458, sections 5.3 and 6.5.2).
 public enum OHTTPProblemType {
     /// The request was encapsulated with a key configuration that the gateway does not accept.
     public static let key = "https://iana.org/assignments/http-problem-types#ohttp-key"

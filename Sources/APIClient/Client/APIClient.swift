@@ -106,7 +106,7 @@ public struct APIClient: Sendable {
     ///   `%2e%2e`, or that a URL cannot have.
     public func resource(_ path: String) throws -> Resource { Resource(url: try base.resolve(path), client: self) }
 
-    /// The resource at any URL, also of another server.
+    /// The resource at any URL, even of another server.
     ///
     /// The client's ``headers`` go there, too.
     ///

@@ -6,8 +6,9 @@ public import HTTPTypes
 
 /// One URL of an API, with the client that sends its requests.
 ///
-/// Its methods return on the caller's actor. Code on the actor that changes the user therefore never gets an answer to the previous user
-/// afterwards (see `CredentialHolder`). They also read responses there: on the main actor, large ones take time that others wait for.
+/// Its methods return on the caller's actor. If that actor also changes the user, its code never receives a response for the previous user
+/// after the change (see `CredentialHolder`). The methods also decode responses on that actor: on the main actor, a large response delays
+/// other work.
 public struct Resource: Sendable {
     /// The absolute URL.
     public let url: URL

@@ -19,14 +19,14 @@ extension APIEnvironment {
         guard trust != .dangerouslyDisabled else {
             throw APIError(
                 .invalidEnvironment,
-                "the environment \(name) has the trust dangerouslyDisabled, so any server could ask for the client certificate: use"
+                "the environment \(name) sets trust to dangerouslyDisabled, so any server could ask for the client certificate: use"
                     + " pathValidation or pinned")
         }
         if case .remote = source, trust == .pinned, pins.isEmpty {
             throw APIError(
                 .invalidEnvironment,
-                "the environment \(name) has the trust pinned, so its base URL's host needs pins before it may ask for the client"
-                    + " certificate: add pins, or use pathValidation, with which the pins of the account's protected hosts hold too")
+                "the environment \(name) sets trust to pinned but has no pins, so it cannot present a client certificate: add pins, or use"
+                    + " pathValidation, which still enforces the pins of the account's protected hosts")
         }
         var environment = self
         environment.clientIdentity = identity

@@ -82,7 +82,7 @@ public struct APIEnvironment: Sendable {
         if trust == .dangerouslyDisabled, !Self.isDebugBuild {
             throw APIError(
                 .invalidEnvironment,
-                "the environment \(name) has the trust dangerouslyDisabled, which only debug builds accept: use pathValidation or pinned")
+                "the environment \(name) sets trust to dangerouslyDisabled, which only debug builds accept: use pathValidation or pinned")
         }
         self.name = name
         self.baseURL = baseURL

@@ -130,7 +130,7 @@ public final class EnvironmentSession: Sendable {
             if case .remote(nil) = environment.source, environment.trust == .pinned, environment.pins.isEmpty {
                 throw APIError(
                     .invalidEnvironment,
-                    "it has the trust pinned, but neither an account's configuration nor pins: add one, or use pathValidation")
+                    "it sets trust to pinned, but has neither an account's configuration nor pins: add one, or use pathValidation")
             }
             // The default configuration has the cookies of the whole process, so that one environment would send another one's.
             let session = try ApproovSession(

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Rules run for each attempt and each redirect. What they set for the last URL also judges the response, so they need not run again for
 /// each validator, retry and status. They do run again for a URL that was not the last one: the statuses are those of the URL that the
-/// caller asked for, also after a redirect.
+/// caller asked for, even after a redirect.
 final class AppliedRules: Sendable {
     /// A class, so that a look-up copies one reference under the lock.
     private final class Applied: Sendable {

@@ -14,10 +14,10 @@ import HTTPClient
 ///
 /// All rules that match apply, in their order, so that later rules win. They run again for each request and each retry, so a changed value
 /// takes effect with the next one. They also run again for each redirect, so a header of a rule does not go to a URL that the rule does not
-/// match. After a redirect to another origin, only headers with known names go along, such as Accept-Language: another one may be a
-/// credential, and a server chose the URL. If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
+/// match. After a redirect to another origin, only headers with known names go along, such as Accept-Language, because the URL came from a
+/// server and another header may be a credential. If your own interceptor calls ``adapt(_:)``, it must drop the other headers itself.
 ///
-/// Patterns are matched with the path as it is sent, after dot segments have been removed, also percent-encoded ones. The query does not
+/// Patterns are matched with the path as it is sent, after dot segments have been removed, even percent-encoded ones. The query does not
 /// count.
 public struct RequestRules: AddingInterceptor, ResponseValidating {
     private enum Scope: Sendable {

@@ -60,7 +60,7 @@ struct ConfigurationReporter: Sendable {
         if let settingAside = flaw.settingAside { return setAside(flaw.error, settingAside) }
         if let foreign = flaw.error as? StoredConfiguration.ForeignConfiguration { return self.foreign(foreign) }
         let reported = ApproovError(
-            .configurationError, "the stored configuration cannot be read now; it stays where it is, and the initial one serves",
+            .configurationError, "the stored configuration cannot be read; it is left in place, and the initial one is used: see the cause",
             cause: flaw.error)
         logger.error("stored configuration not read", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
@@ -71,10 +71,10 @@ struct ConfigurationReporter: Sendable {
         let reported = ApproovError(
             .configurationError,
             foreign.isProven
-                ? "an app with a newer initial configuration stored this configuration, so it stays where it is; this app keeps its configuration"
-                    + " in memory: update the app, or give it its own state directory"
+                ? "another app, with a newer initial configuration, stored this configuration, so it is left in place, and this app keeps"
+                    + " its own in memory: update this app, or give it its own state directory"
                 : "the stored configuration names keys that this app does not know: another app with a newer initial configuration stored it, or"
-                    + " it was altered; it stays where it is until the authority gives this app a newer version", cause: foreign.cause)
+                    + " it was altered; it is left in place until the authority gives this app a newer version", cause: foreign.cause)
         logger.warning("stored configuration left to another app", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
@@ -84,7 +84,8 @@ struct ConfigurationReporter: Sendable {
         let what = stored == inForce ? "a different version \(stored)" : "version \(stored)"
         let reported = ApproovError(
             .configurationError,
-            "the store contains \(what) instead of version \(inForce), which is in force and is stored again: find out which program changed it"
+            "the store contains \(what) instead of version \(inForce), which is in force and is stored again: find out which program"
+                + " changed the store"
         )
         logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))

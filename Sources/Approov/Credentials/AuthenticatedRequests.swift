@@ -15,7 +15,7 @@ import Synchronization
 /// ```
 ///
 /// Only requests over https to the named hosts get the credential. A request that sets the header itself keeps its own. After a redirect to
-/// another origin, the session drops the credential, also if the redirect leads to a named host: a server chose the URL.
+/// another origin, the session drops the credential, even if the redirect leads to a named host, because the URL came from a server.
 ///
 /// **Renewal:** when a server refuses the credential, all requests that carried it wait for one renewal, and each is sent once more. A
 /// request is not sent again when:

@@ -34,7 +34,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
     /// - Throws: ``ApproovError`` with code `credentialRefused` when the token is empty or has other characters.
     public static func bearer(_ token: String, owner: String? = nil) throws -> Credential {
         guard !token.utf8.contains(UInt8(ascii: " ")), !token.isEmpty else {
-            throw ApproovError(.credentialRefused, "a bearer token is one word of printable ASCII: take it as the server sent it")
+            throw ApproovError(
+                .credentialRefused, "a bearer token must be printable ASCII without spaces, and not empty: pass it as the server sent it")
         }
         return try Credential(headerValue: "Bearer " + token, owner: owner)
     }
@@ -50,7 +51,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         let text = user + ":" + password
         guard !user.utf8.contains(UInt8(ascii: ":")), !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw ApproovError(
-                .credentialRefused, "a name with a colon, and a name or password with control characters, cannot be sent: change it")
+                .credentialRefused,
+                "Basic authentication allows no colon in the user name and no control characters: use another name or password")
         }
         return try Credential(headerValue: "Basic " + Data(text.utf8).base64EncodedString())
     }
@@ -83,7 +85,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
         guard let first = bytes.first, first != 0x20, bytes.last != 0x20, bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             throw ApproovError(
                 .credentialRefused,
-                "a credential is printable ASCII, not empty, without control characters or a space at either end: remove what else it has")
+                "a credential must be printable ASCII, must not be empty, and must not begin or end with a space: remove other characters")
         }
     }
 }

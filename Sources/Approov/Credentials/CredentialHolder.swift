@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// Sessions that use it (``ApproovSessionConfiguration/credential``) wipe what they have of a user before ``update(_:)`` returns: they
 /// cancel that user's requests, and forget the tokens that were bound to the user's credential and the cookies of the hosts that got it.
-/// Call ``update(_:)`` on the actor that reads the answers of ``ApproovSession/data(for:limit:onProgress:)`` and similar methods. Then no
-/// answer to the earlier user reaches that actor's code afterwards.
+/// Call ``update(_:)`` on the actor that reads the responses of ``ApproovSession/data(for:limit:onProgress:)`` and similar methods. After
+/// the call, that actor's code never receives a response for the earlier user.
 public final class CredentialHolder: Sendable {
     /// A value and the user that it belongs to.
     struct Snapshot: Sendable {

@@ -1,9 +1,9 @@
-/// Knows the credential of an app's requests, and how to get another one.
+/// Provides the credential for an app's requests, and renews it when a server refuses it.
 ///
 /// ``AuthenticatedRequests`` calls it for several requests at a time. It calls ``renew(after:)`` for one refused credential once, for all
 /// requests that carried it.
 public protocol CredentialSource: Sendable {
-    /// Tells sessions when another user logs in or the user logs out; nil, the default, if the source does not tell.
+    /// Tells sessions when another user logs in or the user logs out; nil, the default, if the source does not report that.
     ///
     /// With it, a change of the user wipes the sessions that use the source. Without it, call ``ApproovSession/wipe(_:)`` when the user
     /// changes: a request that waits, for example at a gate, would otherwise be sent with the next user's credential.
@@ -24,7 +24,7 @@ public protocol CredentialSource: Sendable {
 }
 
 extension CredentialSource {
-    /// Nil.
+    /// By default, nil: the source does not report changes of the user.
     public var userChanges: UserChanges? { nil }
 }
 

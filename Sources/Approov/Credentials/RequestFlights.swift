@@ -69,7 +69,7 @@ final class RequestFlights: Sendable {
         let generation = credential?.holder.generation ?? 0
         return state.withLock { state in
             state.lastID += 1
-            // A change of the user that is under way wipes requests of the previous user, also those that begin meanwhile.
+            // A change of the user that is under way wipes requests of the previous user, even those that begin meanwhile.
             let record = FlightRecord(
                 generation: generation, url: request.url,
                 isWiped: generation < state.oldestGeneration || state.users.contains { $0.changes?.isChanging == true })

@@ -16,10 +16,10 @@ public struct SessionCredential: Sendable {
     /// - Parameters:
     ///   - name: The name of the header, such as Authorization.
     ///   - holder: Holds the header's value, which may change at any time.
-    ///   - hosts: The hosts that may see it; no other host gets it, also not by a redirect.
+    ///   - hosts: The hosts that may see it; no other host gets it, not even by a redirect.
     ///   - wipesOnChange: Whether a change of the user wipes the session; see ``ApproovSession/wipe(_:)``. If false, requests in flight go
-    ///     on when the user changes, and their answers reach the caller. A request that would need the credential after the change, such as
-    ///     one that waits at a gate or for a retry, or follows a redirect, fails with code `credentialMissing`.
+    ///     on when the user changes, and their responses reach the caller. A request that would need the credential after the change, such
+    ///     as one that waits at a gate or for a retry, or follows a redirect, fails with code `credentialMissing`.
     /// - Returns: The credential.
     public static func header(
         _ name: String, _ holder: CredentialHolder, for hosts: [HostPattern], wipesOnChange: Bool = true
@@ -45,7 +45,7 @@ public struct SessionCredential: Sendable {
     /// - Throws: ``ApproovError`` with code `initializationError` when there are none.
     static func checked(_ hosts: [HostPattern]) throws -> [HostPattern] {
         guard !hosts.isEmpty else {
-            throw ApproovError(.initializationError, "a credential is for the hosts that you name: name at least one")
+            throw ApproovError(.initializationError, "the credential has no hosts: name at least one host that may receive it")
         }
         return hosts
     }

@@ -18,7 +18,7 @@ public final class UserChanges: Sendable {
     /// The number of changes under way.
     private let changing = Atomic(0)
 
-    /// Makes one without sessions.
+    /// Creates an instance that no session uses yet.
     public init() {}
 
     /// Whether a change is under way.

@@ -64,12 +64,12 @@ public final class RequestGate: Sendable {
 
     /// The number of requests that are under way.
     ///
-    /// A request whose response is read as a stream ends with the head of its response; any other with the end of the body.
+    /// A request whose response is streamed counts until the head of the response arrives; any other counts until the response's body ends.
     public var outgoingCount: Int { state.withLock { $0.outgoingCount } }
 
     /// Holds requests that come from now on, until ``resume()`` or the end of the time; requests under way go on.
     ///
-    /// - Parameter limit: How long, at most ``longestPause``; a pause that ends later stays.
+    /// - Parameter limit: How long to hold them, at most ``longestPause``. A call never shortens a pause that ends later.
     public func pause(for limit: Duration = .seconds(30)) {
         let end = time.uptime + min(max(limit, .zero), Self.longestPause)
         state.withLock { $0.pause(until: end) }
@@ -100,9 +100,9 @@ public final class RequestGate: Sendable {
 
     /// Waits until the requests under way have ended, and then does work while it holds new requests.
     ///
-    /// Until the work has ended, its own requests pass the gate, and so do the requests of tasks that it starts; the exception are detached
-    /// tasks. If the work waits for a renewal of credentials, the renewal passes too, even when a request outside of the work began it.
-    /// This holds for the renewals of ``AuthenticatedRequests`` and of `OAuth2Credentials` (module `OAuth2`).
+    /// While the work runs, its own requests pass the gate, and so do those of the tasks that it starts, except detached tasks. If the work
+    /// waits for a renewal of credentials, the renewal passes too, even if a request outside the work started it. This holds for the
+    /// renewals of ``AuthenticatedRequests`` and of `OAuth2Credentials` (module `OAuth2`).
     ///
     /// Barriers run one after another. A pause does not hold them.
     ///
@@ -145,9 +145,9 @@ public final class RequestGate: Sendable {
 
     /// Makes all waiting requests fail.
     ///
-    /// - Parameter error: The error. Requests throw an ``ApproovError`` or a `CancellationError` as it is, and any other as the cause of one
-    ///   with code `queueEmptied`; nil for one without a cause. If a server may have executed an earlier request of the call, the error does
-    ///   not say that the call can be made again.
+    /// - Parameter error: The error. The waiting requests throw an ``ApproovError`` or a `CancellationError` unchanged. Any other error
+    ///   becomes the cause of an ``ApproovError`` with code `queueEmptied`; nil means `queueEmptied` without a cause. If a server may have
+    ///   executed an earlier request of the call, the error that the caller gets is not retryable.
     public func empty(throwing error: (any Error)? = nil) {
         let thrown: any Error =
             switch error {
@@ -155,7 +155,7 @@ public final class RequestGate: Sendable {
             default:
                 ApproovError(
                     .queueEmptied,
-                    "the app emptied the gate that the request waited at, so it was not sent; send it again if it is still wanted",
+                    "the app emptied the gate's queue while the request waited, so it was not sent; send it again if you still need it",
                     cause: error)
             }
         for waiter in state.withLock({ $0.empty() }) { waiter.continuation.resume(throwing: FinalError(cause: thrown)) }
@@ -260,7 +260,7 @@ public final class RequestGate: Sendable {
             if let outcome { return try outcome.get() }
             throw ApproovError(
                 .timedOut,
-                "the requests under way did not end while a barrier waited for them: wait longer, or give requests a shorter timeout")
+                "the requests under way did not end in time for the barrier: raise waiting:, or give requests a shorter timeout")
         } catch {
             // The barrier may have begun after the time was over.
             endBarrier(id)
@@ -315,7 +315,7 @@ extension ApproovError {
     /// The error of a barrier that would wait for itself.
     static var nestedBarrier: ApproovError {
         ApproovError(
-            .nestedBarrier, "a barrier was asked for in the work of another barrier of the same gate: do this work in the outer one")
+            .nestedBarrier, "barrier was called in the work of another barrier of the same gate: do this work in the outer barrier")
     }
 
     /// The error of a request or barrier that found the queue of a gate full; nothing was sent.

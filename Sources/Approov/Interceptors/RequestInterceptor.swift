@@ -19,7 +19,7 @@ public import FoundationNetworking
 ///
 /// The session calls an interceptor again for every redirect and every retry, with the caller's request and the URL of that hop. Check the
 /// URL before adding a header that not every host may see. After a redirect to another origin, the session undoes what the interceptor did
-/// to its ``secretHeaders``, because a server chose that URL; also if a later redirect leads back.
+/// to its ``secretHeaders``, even if a later redirect leads back, because the URL came from a server.
 public protocol RequestInterceptor: Sendable {
     /// How the session's gate treats the next request that this interceptor adapts; `none` by default.
     ///
@@ -33,7 +33,7 @@ public protocol RequestInterceptor: Sendable {
     /// another one must also return that one's names. Read when the session is made; letter case does not count.
     var secretHeaders: Set<String> { get }
 
-    /// The user whose credential the interceptor adds; nil, the default, if it does not tell of changes.
+    /// The user whose credential the interceptor adds; nil, the default, if it does not report changes.
     ///
     /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one must return that one's.
     /// Read once, when the session is made.
@@ -73,13 +73,13 @@ extension [any RequestInterceptor] {
 }
 
 extension RequestInterceptor {
-    /// `none`.
+    /// By default, `none`: requests of this interceptor do not make the gate hold others.
     public var gateBehavior: GateBehavior { .none }
 
-    /// No names.
+    /// By default, no names: the interceptor adds no headers with secret values.
     public var secretHeaders: Set<String> { [] }
 
-    /// Nil.
+    /// By default, nil: the interceptor does not report changes of the user.
     public var userScope: UserScope? { nil }
 
     /// Returns the request unchanged.

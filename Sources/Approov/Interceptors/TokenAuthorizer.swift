@@ -211,7 +211,7 @@ final class TokenAuthorizer: Sendable {
         case .unusable(let index):
             throw ApproovError(
                 .bindingAmbiguous,
-                "the request has two lines of \(names.binding[index]), and the token can be bound to one: remove one of them")
+                "the request has the header \(names.binding[index]) twice, but a token is bound to one value of it: remove one")
         case .missing(let index, let isEmpty):
             guard unboundRequests.allow(names.request(request, with: fields)) else {
                 let message = Self.bindingMissing(names.binding[index], isEmpty: isEmpty, hasLostBinding: hasLostBinding)

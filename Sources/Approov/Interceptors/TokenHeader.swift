@@ -14,7 +14,8 @@ public struct TokenHeader: Sendable, Hashable {
     public var statusCase: TokenFetchStatus.LetterCase
     /// The name of a further header that carries the status of the fetch, with a token as without, in lower case; nil, the default, for none.
     ///
-    /// The original's release 3.8 calls it Approov-Status. A message signature covers it only if it is named among the signed fields.
+    /// Approov's own SDK calls this header Approov-Status in release 3.8. A message signature covers it only if it is named among the
+    /// signed fields.
     public var statusName: String?
 
     /// Creates the header names.

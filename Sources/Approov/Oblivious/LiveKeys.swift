@@ -42,6 +42,6 @@ final class LiveKeys: Sendable {
 
     /// The error for a key that was refused right after it was fetched.
     static var refusedAgain: ApproovError {
-        ApproovError(.obliviousError, "the gateway does not accept the keys that it publishes")
+        ApproovError(.obliviousError, "the gateway does not accept the keys that it publishes: report this to its operator")
     }
 }

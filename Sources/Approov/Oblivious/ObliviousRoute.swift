@@ -50,7 +50,7 @@ public struct ObliviousRoute: Sendable {
         } catch let error as ApproovError {
             throw error
         } catch {
-            throw ApproovError(.configurationError, "the way over Oblivious HTTP cannot be used", cause: error)
+            throw ApproovError(.configurationError, "the Oblivious HTTP route cannot be used", cause: error)
         }
     }
 
@@ -71,7 +71,7 @@ public struct ObliviousRoute: Sendable {
         } catch let error as ApproovError {
             throw error
         } catch {
-            throw ApproovError(.configurationError, "the way over Oblivious HTTP cannot be used", cause: error)
+            throw ApproovError(.configurationError, "the Oblivious HTTP route cannot be used", cause: error)
         }
         self.keys = .live(LiveKeys(keys))
         self.chunking = chunking

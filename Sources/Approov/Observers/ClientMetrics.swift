@@ -18,12 +18,12 @@ public struct ClientMetrics: Sendable {
     let factory: any MetricsFactory
     let hosts: Set<String>
 
-    /// Makes the setting.
+    /// Creates the metrics.
     ///
     /// - Parameters:
-    ///   - factory: Makes the counters and timers; that of the system by default.
-    ///   - hosts: The canonical names of the hosts that the label `host` names, at most ``maximumHosts``; of more, the first ones in
-    ///     alphabetical order.
+    ///   - factory: Makes the counters and timers; by default `MetricsSystem.factory`.
+    ///   - hosts: The canonical names of the hosts that get their own value of the label `host`; all others are `other`. If there are more
+    ///     than ``maximumHosts``, only the first ones in alphabetical order get one.
     public init(factory: any MetricsFactory = MetricsSystem.factory, hosts: Set<String> = []) {
         self.factory = factory
         self.hosts = Set(hosts.map { $0.lowercased() }.sorted().prefix(Self.maximumHosts))

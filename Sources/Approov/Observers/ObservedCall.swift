@@ -69,7 +69,7 @@ final class ObservedCall: Sendable {
         state.withLock { ($0.attempt, $0.redirect) = (attempt, redirect) }
     }
 
-    /// Adds the trace context to a request that goes direct to the origin that the app called.
+    /// Adds the trace context to a request that goes directly to the origin that the app called.
     func inject(into draft: inout RequestDraft, of step: RedirectStep, isDirect: Bool) {
         guard let span, isDirect, !step.hasLeftOrigin else { return }
         span.inject(into: &draft.fields)

@@ -31,7 +31,7 @@ public protocol SessionObserver: Sendable {
     var wantsTimings: Bool { get }
     /// Whether the observer wants `willSend(_:)` and `didReceive(_:)`; true by default.
     ///
-    /// One that does not costs a call less. Read once, when the session is made.
+    /// An observer that returns false makes each call cheaper. Read once, when the session is made.
     var wantsHeads: Bool { get }
     /// The session hands a request to its transport; called again for each redirect and each attempt.
     func willSend(_ request: RequestSummary)
@@ -46,11 +46,11 @@ public protocol SessionObserver: Sendable {
 }
 
 extension SessionObserver {
-    /// No names.
+    /// By default, no names: the summaries show no values of header fields.
     public var shownHeaders: Set<String> { [] }
-    /// True.
+    /// By default, true: the observer wants ``CallMetrics/timings``.
     public var wantsTimings: Bool { true }
-    /// True.
+    /// By default, true: the observer wants `willSend(_:)` and `didReceive(_:)`.
     public var wantsHeads: Bool { true }
     /// Does nothing.
     public func willSend(_ request: RequestSummary) {}

@@ -30,7 +30,7 @@ public protocol AttestationPolicy: Sendable {
     /// - Throws: Any error that prevents the request.
     func shouldAttest(_ request: URLRequest) async throws -> Bool
 
-    /// Decides about a request for which a token was asked; called for every status, also for a token from the cache.
+    /// Decides about a request for which a token was asked; called for every status, even for a token from the cache.
     ///
     /// - Parameters:
     ///   - result: The token, or the reason why it is missing.

@@ -87,6 +87,6 @@ final class PolicyHooks: Sendable {
     /// - Returns: The error.
     static func explained(_ error: any Error, of policy: any AttestationPolicy) -> any Error {
         guard !(error is CancellationError), !(error is ApproovError) else { return error }
-        return ApproovError(.interceptorError, "\(type(of: policy)) threw instead of a decision", cause: error)
+        return ApproovError(.interceptorError, "\(type(of: policy)) threw instead of returning a decision: see the cause", cause: error)
     }
 }

@@ -39,7 +39,7 @@ public enum TokenDecision: Sendable, Hashable {
         case .attach where !(hasValue ?? !result.token.isEmpty):
             throw ApproovError(
                 .interceptorError,
-                "the policy attaches a value although there is none (\(result.status.rawValue)): return fail or sendWithout for this status",
+                "the policy returned attach, but there is no value to attach (\(result.status.rawValue)): return fail or sendWithout",
                 cause: result.refusal)
         case .attach: return nil
         case .sendWithout(let status) where result.status != .mitmDetected: return status

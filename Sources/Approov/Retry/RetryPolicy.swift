@@ -10,8 +10,8 @@ public import FoundationNetworking
 ///
 /// - A network failure is retried if nothing of the request was sent, or if its method is idempotent (RFC 9110, section 9.2.2); see
 ///   ``ApproovError/isRetryable``.
-/// - A response with one of the ``statuses`` is retried if the method is idempotent, also when a validator refused it. A request with
-///   another method has reached the server then.
+/// - A response with one of the ``statuses`` is retried if the method is idempotent, even if a validator refused the response. Other
+///   methods are not retried: the server has already received the request.
 /// - The delay doubles with each attempt, and is random between one half of it and all of it. A server that sends Retry-After
 ///   (RFC 9110, section 10.2.3) decides about the delay; if it asks for more than ``longestDelay``, the caller gets the response.
 ///

@@ -50,12 +50,12 @@ public final class ApproovService: Sendable {
     ///   - clock: The clock.
     ///   - limits: The bounds of the service.
     ///   - proxy: The proxy for requests to the authority; nil means none. A session's proxies apply only to the session's requests.
-    ///   - developmentKey: The account's development key, as `approov devkey -get` prints it, with which a build that is not registered
-    ///     gets tokens; nil, for every build that is shipped. It is never sent or logged. The tokens' `anno` has `dev-key`. Your own
-    ///     attester must support it (`EvidenceRequest.developmentProof(of:)`).
+    ///   - developmentKey: The account's development key, as `approov devkey -get` prints it; nil in every build that you ship. With it, an
+    ///     unregistered build gets tokens, whose claim `anno` contains `dev-key`. The key is never sent or logged. Your own attester must
+    ///     support it (`EvidenceRequest.developmentProof(of:)`).
     ///   - logger: Receives changes and refusals of configurations. Tokens, bindings and header values are never logged.
-    /// - Throws: ``ApproovError`` with code `initializationError`, naming the part that could not be set up and the remedy; also when the
-    ///   development key is malformed.
+    /// - Throws: ``ApproovError`` with code `initializationError` when a part cannot be set up, which the message names with the remedy, or
+    ///   when the development key is malformed.
     public init(
         configuration: ApproovConfiguration, stateDirectory: URL, attester: (any Attester)? = nil,
         store: (any ConfigurationStore)? = nil, transport: (any HTTPTransport)? = nil, clock: any TimeSource = SystemTimeSource(),
@@ -138,8 +138,8 @@ public final class ApproovService: Sendable {
 
     /// Waits until the configuration in force is stored or storing has failed.
     ///
-    /// A version is in force before it is stored, and waits to be stored while another process uses the store. So only a program that
-    /// shares its state directory and ends soon after a request needs this call.
+    /// A version takes effect before it is stored, and it is not stored while another process uses the store. Only a program that shares
+    /// its state directory and exits soon after a request needs this call.
     ///
     /// - Parameter patience: The longest time to wait.
     /// - Returns: Whether it is stored. If not, a restart begins with the version in the store.
@@ -232,7 +232,7 @@ public final class ApproovService: Sendable {
         return tokens.forget { (payHash == nil || $0.payHash == payHash) && (name == nil || $0.host == name) }
     }
 
-    /// Forgets the tokens that are bound, also those that are being fetched, as far as they are for one of the hosts.
+    /// Forgets the tokens that are bound, including those that are being fetched, as far as they are for one of the hosts.
     ///
     /// - Parameter hosts: The hosts; nil for all.
     func forgetBoundTokens(of hosts: [HostPattern]?) {
@@ -243,7 +243,7 @@ public final class ApproovService: Sendable {
         }
     }
 
-    /// Forgets the token with this key, also one that is being fetched.
+    /// Forgets the token with this key, even one that is being fetched.
     func forgetToken(for key: TokenKey) { tokens.forget(key) }
 
     /// Forgets a token that its API rejected, so that the next request gets another one.
@@ -330,7 +330,7 @@ public final class ApproovService: Sendable {
             target = try TransportURL(url)
         } catch {
             return .failure(
-                AuthorityFailure(.badURL, ApproovError(.badRequest, "a URL that cannot be requested gets no token", cause: error)))
+                AuthorityFailure(.badURL, ApproovError(.badRequest, "no token: this URL cannot be requested; see the cause", cause: error)))
         }
         guard target.isSecure else {
             return .failure(

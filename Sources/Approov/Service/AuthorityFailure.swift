@@ -62,7 +62,9 @@ struct AuthorityFailure: Error {
             return AuthorityFailure(
                 .unknownURL, ApproovError(.permanentError, "the configuration has no entry for \(host): add it with `approov api -add`"))
         }
-        return AuthorityFailure(.unprotectedURL, ApproovError(.permanentError, "the configuration issues no tokens for \(host)"))
+        return AuthorityFailure(
+            .unprotectedURL,
+            ApproovError(.permanentError, "the configuration issues no tokens for \(host): add it again without -noApproovToken"))
     }
 
     private init(transport error: TransportError) {

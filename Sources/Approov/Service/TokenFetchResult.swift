@@ -71,7 +71,7 @@ public struct TokenFetchResult: Sendable {
     var life: TokenLife? { box.content.life }
     /// The custom JWT; nil unless one was asked for and the app is genuine.
     var customToken: String? { box.content.customToken }
-    /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false also without a result.
+    /// Whether the authority sent secure strings, possibly none, which it does for genuine apps alone; false without a result.
     var isGenuine: Bool { box.content.isGenuine }
     /// The account's message-signing key that the token names; nil if the authority sent none.
     ///

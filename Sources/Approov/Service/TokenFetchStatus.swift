@@ -1,7 +1,7 @@
-/// How a token fetch ended, with the names and in the order of the original Approov SDK.
+/// How a token fetch ended, with the names and in the order of Approov's own SDK.
 ///
 /// `disabled` concerns custom tokens alone, and `unknownKey` and `badKey` secure strings. `notInitialized` exists for code written against
-/// the original; this package never returns it.
+/// that SDK; this package never returns it.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
     /// The fetch brought a token.
     ///
@@ -44,12 +44,12 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
         case lower
     }
 
-    /// The name of the status as the original SDK sends it in place of a token, such as `NO_NETWORK`.
+    /// The name of the status as Approov's own SDK sends it in place of a token, such as `NO_NETWORK`.
     public var wireName: String { wireName(.upper) }
 
-    /// The name of the status as the original SDK sends it in place of a token.
+    /// The name of the status as Approov's own SDK sends it in place of a token.
     ///
-    /// - Parameter letterCase: The letters; the original's releases before 3.8 use upper case.
+    /// - Parameter letterCase: The letters; releases of Approov's own SDK before 3.8 use upper case.
     /// - Returns: The name, such as `NO_NETWORK` or `no_network`.
     public func wireName(_ letterCase: LetterCase) -> String {
         let name =

@@ -23,7 +23,7 @@ public struct AllowedHosts: Sendable {
     /// - Parameters:
     ///   - patterns: The hosts; an empty list allows none.
     ///   - refusesPrivateAddresses: Whether to refuse connections to addresses that are not public, such as 127.0.0.1, 10.0.0.1 or
-    ///     169.254.169.254, also when an allowed name resolves to them. A session with this setting takes no proxy, because the proxy
+    ///     169.254.169.254, even when an allowed name resolves to them. A session with this setting takes no proxy, because the proxy
     ///     would choose the address. Requests over Oblivious HTTP are exempt: the gateway connects.
     public init(_ patterns: [HostPattern], refusesPrivateAddresses: Bool = false) {
         rule = .patterns(patterns)

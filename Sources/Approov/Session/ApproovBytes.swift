@@ -3,8 +3,9 @@ import HTTPClient
 
 /// The body of a response, byte by byte, as it arrives.
 ///
-/// The transfer is never faster than the reader. The body can be iterated once. Dropping it before its end cancels the transfer. When the
-/// session wipes the request (``ApproovSession/wipe(_:)``), the next read throws a `CancellationError`, also when bytes have arrived.
+/// The session reads from the network only as fast as you read (back pressure). The body can be iterated once. Dropping it before its end
+/// cancels the transfer. When the session wipes the request (``ApproovSession/wipe(_:)``), the next read throws a `CancellationError`, even
+/// if more bytes have already arrived.
 public struct ApproovBytes: AsyncSequence, Sendable {
     /// A byte.
     public typealias Element = UInt8

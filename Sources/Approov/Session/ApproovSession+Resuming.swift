@@ -13,7 +13,7 @@ extension ApproovSession {
     ///
     /// If a download was interrupted after its last byte, nothing remains to fetch. The server then answers with status 416 and the size of
     /// the content: if the ETag still holds and the file has that size, the file is complete, and the caller gets it with the head of that
-    /// answer.
+    /// response.
     ///
     /// The caller must move or remove the file of a finished download, and the file of a token that is not used. If the session wipes the
     /// request (``ApproovSession/wipe(_:)``), the file is removed, and `onToken` gets no further token.
@@ -81,7 +81,7 @@ extension ApproovSession {
 
     /// Makes one attempt; nil when the answer is a part that was not requested.
     ///
-    /// A request that is wiped leaves no file, also not that of the token, which is the same user's.
+    /// A request that is wiped leaves no file, not even that of the token, which is the same user's.
     private func download(
         _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
         _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ observation: RequestObservation

@@ -3,10 +3,11 @@ extension ApproovSession {
     ///
     /// When the session's credential changes (``CredentialHolder/update(_:)``), the session wipes everything by itself. A wipe does this:
     ///
-    /// - It cancels the requests in flight, also those of sessions that were made with `adding`. Their callers get a `CancellationError`,
-    ///   also while they read a response as it arrives, when their task has not been resumed, and when the response has arrived but has not
-    ///   been returned. A session can cancel requests only if it tracks them: if it has a credential, if an interceptor tells of changes of
-    ///   the user (``RequestInterceptor/userScope``), or if ``ApproovSessionConfiguration/tracksRequests`` is set.
+    /// - It cancels the requests in flight, including those of sessions that were made with `adding`. Their callers get a
+    ///   `CancellationError`, even if they are reading a streamed response, if their task has not been resumed, or if the response has
+    ///   arrived but has not been returned. Only a session that tracks its requests can cancel them: one with a credential, with an
+    ///   interceptor that reports changes of the user (``RequestInterceptor/userScope``), or with
+    ///   ``ApproovSessionConfiguration/tracksRequests`` set.
     /// - It makes the service forget the bound tokens and stop refreshing them in the background, for all sessions of the service.
     /// - It removes the responses in a cache (`DataCache` of the module `APIClient`). Requests under way add none.
     /// - It removes the cookies that the hosts would get from the wrapped session's storage. If no host is named, because the session has

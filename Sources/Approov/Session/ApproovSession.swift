@@ -31,8 +31,8 @@ import Synchronization
 ///
 /// **Settings that no longer apply:** delegates and task delegates, credential storage and client certificates, HTTP pipelining, connection
 /// limits, cookie policies between "always" and "never" (they count as "always"), and the URL cache, because the session caches nothing. Of
-/// the cache policies, the two that ask caches on the way to revalidate send `Cache-Control: no-cache`, `returnCacheDataDontLoad` fails,
-/// and the others mean "load".
+/// the cache policies, `reloadIgnoringLocalAndRemoteCacheData` and `reloadRevalidatingCacheData` send `Cache-Control: no-cache`,
+/// `returnCacheDataDontLoad` fails, and all others load from the server.
 ///
 /// **Redirects:** the session handles each redirect as a new request, with its own interceptor calls, token and pins. When a redirect leads
 /// to another origin (scheme, host or port), the body goes along if the status requires it. Of the request's and the session's headers,
@@ -151,7 +151,8 @@ public final class ApproovSession: Sendable {
     ///   - session: The session whose configuration still applies, as described above.
     ///   - service: The source of tokens and pins; nil means that no host is protected and only the trust manager's evaluators apply.
     ///   - trustManager: The evaluators for the relay and further hosts.
-    ///   - obliviousRoute: The relay and gateway for hosts that the service's configuration does not name; nil to call those hosts direct.
+    ///   - obliviousRoute: The relay and gateway for hosts that the service's configuration does not name; nil to call those hosts
+    ///     directly.
     ///   - allRequestsMustBeOblivious: Whether the session refuses every request that would not go over Oblivious HTTP. See
     ///     ``ApproovSessionConfiguration/allRequestsMustBeOblivious``.
     /// - Throws: ``ApproovError`` with code `initializationError` or `configurationError`, which names the malformed header, proxy or host.
@@ -269,15 +270,16 @@ public final class ApproovSession: Sendable {
 
     /// Whether the wrapped session performs the request.
     ///
-    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, `obliviousError` when the request must go over a relay but its scheme does not allow that, and
-    ///   with code `badRequest` when its URL cannot be requested.
+    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, with code `obliviousError`
+    ///   when the request must go over a relay but its scheme does not allow that, and with code `badRequest` when its URL cannot be
+    ///   requested.
     func isWrapped(_ request: URLRequest) throws -> Bool {
         try performer.stations.life.checkBegin()
         let allowedHosts = performer.stations.allowList.allowedHosts
         if WrappedSession.isForeign(request) {
             if allowedHosts != nil { throw AllowedHosts.foreignScheme }
             guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
-                throw ApproovError(.obliviousError, "this session sends no request direct, and only http and https can go over a relay")
+                throw ApproovError(.obliviousError, "this session sends no request directly, and only http and https can go over a relay")
             }
             return true
         }

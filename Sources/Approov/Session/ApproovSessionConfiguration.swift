@@ -37,7 +37,7 @@ public struct ApproovSessionConfiguration: Sendable {
     public var tracer: (any Tracer)?
     /// The name of the header whose value tokens are bound to, such as Authorization; nil, the default, for unbound tokens.
     ///
-    /// This is the only element of ``bindHeaders``, and nil while that has several. Setting it replaces them.
+    /// The only element of ``bindHeaders``; nil if there are several. Setting it replaces them all.
     public var bindHeader: String? {
         get { bindHeaders.count == 1 ? bindHeaders[0] : nil }
         set { bindHeaders = newValue.map { [$0] } ?? [] }
@@ -59,8 +59,9 @@ public struct ApproovSessionConfiguration: Sendable {
     /// Without a user, requests to these hosts fail with ``ApproovError/Code/credentialMissing`` unless ``unboundRequests`` exempts them. An
     /// exempt request keeps its own header of the same name; in all others the credential replaces it. Interceptors see the credential.
     public var credential: SessionCredential?
-    /// Whether ``ApproovSession/wipe(_:)`` cancels requests in flight also in a session that has neither a ``credential`` nor an interceptor
-    /// with a ``RequestInterceptor/userScope``; false by default.
+    /// Whether the session tracks its requests, so that ``ApproovSession/wipe(_:)`` can cancel those in flight; false by default.
+    ///
+    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them.
     public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
@@ -97,7 +98,7 @@ public struct ApproovSessionConfiguration: Sendable {
     /// ``bindHeaders`` is empty. If a value is missing, or ``binding`` or ``limitedUse`` is set, the session only prepares the connection,
     /// the configuration and a challenge; call ``ApproovSession/prefetch(for:binding:)`` to fetch the token.
     public var prefetchToken = false
-    /// The relay and gateway for hosts that the configuration does not name; nil, the default, to call those hosts direct.
+    /// The relay and gateway for hosts that the configuration does not name; nil, the default, to call those hosts directly.
     ///
     /// For the hosts that the configuration names, the configuration decides.
     public var obliviousRoute: ObliviousRoute?

@@ -25,7 +25,7 @@ public struct PerRequestHeaders: Sendable {
     let scope: Scope
     let make: @Sendable (URLRequest) -> [String: String]
 
-    /// Makes the setting.
+    /// Describes the header fields that a session adds.
     ///
     /// - Parameters:
     ///   - scope: How often the closure is called; once for each call of the app by default.

@@ -31,10 +31,10 @@ enum RedirectRules {
         guard let location = locations.first else { return nil }
         // Clients differ in which of several locations they follow. An attacker who can add a header line must not get to choose.
         guard locations.allSatisfy({ $0 == location }) else {
-            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to more than one URL")
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to more than one URL: report this to its operator")
         }
         guard var url = resolve(location, against: base, askedFor: step.request.url) else {
-            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a malformed URL")
+            throw ApproovError(.redirectRefused, "\(step.url.host) redirects to a malformed URL: report this to its operator")
         }
         var secrets = substitutes
         secrets.secrets.formUnion(step.substitutes.secrets)

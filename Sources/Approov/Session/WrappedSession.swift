@@ -83,7 +83,7 @@ struct WrappedSession: Sendable {
             let code = (error as? URLError)?.code
             throw ApproovError(
                 code == .timedOut ? .timedOut : .networkingError,
-                "the wrapped session could not load the request; if it cannot be executed twice, find out first whether it was",
+                "the wrapped session could not load the request; unless it is safe to repeat, check first whether the server executed it",
                 cause: error, isRetryable: request.isIdempotent || code.map(Self.unsentCodes.contains) ?? false)
         }
     }

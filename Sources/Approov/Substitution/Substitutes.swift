@@ -18,7 +18,7 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// What takes the place of each key that was found; a key without an entry is sent as it is.
     var texts: [String: String] = [:]
-    /// The texts that are secrets, not a status, also those of earlier requests.
+    /// The texts that are secrets, not a status, including those of earlier requests.
     var secrets: Set<Secret> = []
     /// The names of the headers with a placeholder.
     var headers: [String] = []

@@ -92,7 +92,8 @@ public final class ApproovURLProtocol: URLProtocol {
 
     /// Fetches the gateway's keys again, even if the cached ones are still fresh.
     ///
-    /// The original's name for it is `refreshOHTTPKeyConfig`. A request whose key the gateway refuses does this by itself.
+    /// It takes the place of `refreshOHTTPKeyConfig` in code that was written for another URL protocol. A request whose key the gateway
+    /// refuses does this by itself.
     ///
     /// - Returns: The bytes of `application/ohttp-keys` (RFC 9458, section 3.2).
     /// - Throws: ``ApproovError`` with code `configurationError` before the configuration; the error of the fetch when it fails.

@@ -4,7 +4,7 @@ public import FoundationNetworking
 
 /// A response that a validator refused.
 ///
-/// Its description, also that of `dump`, contains nothing that the server sent but the status.
+/// Its description and the output of `dump` contain nothing that the server sent but the status.
 public struct RefusedResponse: Sendable, CustomStringConvertible, CustomReflectable {
     /// The server's own code for the failure, in printable ASCII and at most 80 characters; nil if the validator found none.
     public let serverCode: String?
@@ -55,7 +55,7 @@ extension ApproovError {
 }
 
 extension RequestOutcome {
-    /// The head of the response, also of one that a validator refused; nil if no response arrived.
+    /// The head of the response, even of one that a validator refused; nil if no response arrived.
     public var head: HTTPURLResponse? {
         switch self {
         case .response(let head): head

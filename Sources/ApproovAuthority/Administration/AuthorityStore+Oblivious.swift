@@ -38,7 +38,7 @@ extension AuthorityStore {
             if let host = try AccountHost.all(in: database).first(where: \.settings.oblivious) {
                 throw AuthorityError(
                     .obliviousInUse,
-                    "\(host.name) is oblivious and needs the relay; first let its requests go direct: "
+                    "\(host.name) is oblivious and needs the relay; first let its requests go directly: "
                         + "approov api -pins \(host.name) -noOblivious"
                 )
             }

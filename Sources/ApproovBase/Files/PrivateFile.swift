@@ -61,7 +61,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Puts `content` in the place of what is there, so that at any moment, also after a crash, either the old or the new one is there.
+    /// Puts `content` in the place of what is there, so that at any moment, even after a crash, either the old or the new one is there.
     ///
     /// - Throws: `FileError.fileWriteFailed`; what was there is still there, unless it is only the folder that could not be
     ///   synchronised, which the message says.

@@ -9,7 +9,7 @@ package protocol WorkMark: AnyObject, Sendable {
 /// The marks of the work that waits for a task.
 ///
 /// A child task and a task made with `Task {}` inherit the marks of their maker. An operation that callers share works for all of them: it
-/// has marks that begin empty, and each caller joins its own to them, also while the operation runs.
+/// has marks that begin empty, and each caller joins its own to them, even while the operation runs.
 package final class WorkMarks: Sendable {
     /// The marks of the current task; nil if it has none.
     @TaskLocal package static var current: WorkMarks?

@@ -135,7 +135,7 @@ struct APICommand: AsyncParsableCommand {
     @Flag(name: .dash("oblivious"), help: "With -add or -pins: requests to the host travel inside Oblivious HTTP; see approov oblivious.")
     var oblivious = false
 
-    @Flag(name: .dash("noOblivious"), help: "With -pins: requests to the host go direct again.")
+    @Flag(name: .dash("noOblivious"), help: "With -pins: send requests to the host directly again.")
     var noOblivious = false
 
     @Flag(name: .dash("includeSubdomains"), help: "With -add: apply the settings to all subdomains too.")

@@ -18,7 +18,7 @@ struct DeviceCommand: AsyncParsableCommand {
             whose attestation the authority judged last. If others use the
             account, name the ID instead, because that device may be theirs.
 
-            With -expireAfter, the policy counts for that long: give for example
+            With -expireAfter, the policy applies for that long: give for example
             12h or 30d. Adding a device again replaces its policy. -list shows ID,
             policy, date and expiry (if any), the oldest first. A running
             authority applies a change within a second; tokens that were issued
@@ -43,7 +43,7 @@ struct DeviceCommand: AsyncParsableCommand {
     var policy: Policy?
 
     @Option(
-        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the policy counts, 1s to 3650d.", valueName: "time"),
+        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the policy applies, 1s to 3650d.", valueName: "time"),
         transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 

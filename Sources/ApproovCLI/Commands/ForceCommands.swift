@@ -1,11 +1,11 @@
 import ApproovAuthority
 import ArgumentParser
 
-/// `approov forcepass`: the original's name for `approov device` with the policy always-pass.
+/// `approov forcepass`: Approov's own name for `approov device` with the policy always-pass.
 struct ForcePassCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forcepass",
-        abstract: "Let a device always pass: another spelling of `approov device -policy always-pass`.",
+        abstract: "Let a device always pass: an alias of `approov device -policy always-pass`.",
         discussion: """
             The device gets valid tokens whose anno claim has always-pass, so that
             a production API can refuse them. `approov device --help` says more.
@@ -21,11 +21,11 @@ struct ForcePassCommand: AsyncParsableCommand {
     func run() async throws { try await options.verbs.run(policy: .alwaysPass) }
 }
 
-/// `approov forcefail`: the original's name for `approov device` with the policy always-fail.
+/// `approov forcefail`: Approov's own name for `approov device` with the policy always-fail.
 struct ForceFailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forcefail",
-        abstract: "Let a device always fail: another spelling of `approov device -policy always-fail`.",
+        abstract: "Let a device always fail: an alias of `approov device -policy always-fail`.",
         discussion: """
             The device gets tokens that do not verify. `approov device --help`
             says more.
@@ -47,7 +47,7 @@ struct ForceOptions: ParsableArguments {
     var addDevice: String?
 
     @Option(
-        name: .dash("expireAfter"), help: ArgumentHelp("With -addDevice: how long the policy counts, 1s to 3650d.", valueName: "time"),
+        name: .dash("expireAfter"), help: ArgumentHelp("With -addDevice: how long the policy applies, 1s to 3650d.", valueName: "time"),
         transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 

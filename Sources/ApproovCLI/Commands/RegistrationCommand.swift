@@ -20,8 +20,8 @@ struct RegistrationCommand: AsyncParsableCommand {
             base64 or, as sha256sum prints it, hexadecimal. Each command registers
             everything that it is given, or nothing.
 
-            With -expireAfter, a registration counts for that long: give for
-            example 12h or 90d. Afterwards the executable is rejected with the
+            With -expireAfter, a registration is valid for that long: give
+            for example 12h or 90d. Afterwards the executable is rejected with the
             reason registration-expired until it is registered again. Without it,
             a registration does not expire; adding an executable again replaces
             label and expiry. -import replaces the label, and the expiry only if
@@ -62,7 +62,7 @@ struct RegistrationCommand: AsyncParsableCommand {
     var label: String?
 
     @Option(
-        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the registration counts, 1s to 3650d.", valueName: "time"),
+        name: .dash("expireAfter"), help: ArgumentHelp("With -add: how long the registration is valid, 1s to 3650d.", valueName: "time"),
         transform: TimeSpan.read)
     var expireAfter: TimeSpan?
 

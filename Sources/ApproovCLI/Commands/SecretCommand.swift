@@ -30,7 +30,7 @@ struct SecretCommand: AsyncParsableCommand {
             Backends then refuse every call until they have the new secret.
 
             -messageSigningKey change makes a new key for message signatures, or
-            the first one. Apps that pass attestation receive it, also those that a
+            the first one. Apps that pass attestation receive it, even those that a
             development key or a device's policy excuses, and sign their requests
             with it; a backend checks them with the same key, so keep it like a
             password. The key is what base64url decodes to. Tokens name it in

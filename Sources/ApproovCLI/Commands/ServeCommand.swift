@@ -12,7 +12,7 @@ import UnixSignals
 struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Run the authority: it judges evidence and issues tokens.",
+        abstract: "Run the authority: it verifies evidence and issues tokens.",
         discussion: """
             approov serve --data /var/lib/approov --listen 0.0.0.0:8443 \\
                 --public-url https://authority.example.com:8443

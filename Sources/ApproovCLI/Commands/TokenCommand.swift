@@ -14,7 +14,7 @@ struct TokenCommand: AsyncParsableCommand {
             -genExample makes a token as the authority does, for testing a
             backend. With -type invalid it makes a decoy: a token that looks right
             but does not verify, like that of an app whose attestation failed. It
-            is an HS256 token, also for a host with a keyset.
+            is an HS256 token, even for a host with a keyset.
 
             -check verifies a token as a backend does, with the account's keys.
             It prints the claims on standard output and exits 0, or prints the

@@ -10,7 +10,7 @@ extension DemoSteps {
     /// A hundred requests with an expired user token share one refresh, and each gets its answer.
     func tokenRefresh() async throws -> String {
         let (users, record) = (world.users, world.users.api.record)
-        // Lets the authorization server answer also when fewer requests come.
+        // Lets the authorization server answer even when fewer requests come.
         defer { record.crowdIsRefused.open() }
         let client = try loginClient()
         let credentials = UserCredentials("alice", try await client.logIn("alice"), client: client)

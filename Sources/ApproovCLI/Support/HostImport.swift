@@ -16,7 +16,7 @@ struct HostImport {
     let entries: [(name: String, settings: HostSettings)]
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the entry, also when the file has no entries.
+    /// - Throws: `CommandFailure` that names the file and the entry, including when the file has no entries.
     init(file: String) throws {
         let bytes = try Files.input(file, limit: Self.maximumBytes, what: "the hosts")
         do {

@@ -30,7 +30,7 @@ struct HostTreatment: CustomStringConvertible {
         self.relay = settings?.oblivious == true ? configuration?.oblivious?.relay : settings == nil ? relay : nil
     }
 
-    /// The canonical host, also of a URL that is refused for another reason, such as user information.
+    /// The canonical host, even of a URL that is refused for another reason, such as user information.
     private static func host(of url: URL) -> String {
         let name = url.host(percentEncoded: true) ?? ""
         return (try? CanonicalHost(name).name) ?? "this URL's host"

@@ -20,7 +20,7 @@ struct PinArgument {
         do {
             return [try Pin(text)]
         } catch {
-            throw CommandFailure("\(error); nor is there a file with this name")
+            throw CommandFailure("\(error); and there is no file with this name")
         }
     }
 }

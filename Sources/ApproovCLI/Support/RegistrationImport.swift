@@ -11,7 +11,7 @@ struct RegistrationImport {
     private(set) var entries: [(measurement: String, label: String, expiresAt: Int64?)] = []
 
     /// Reads a file, or standard input for `-`.
-    /// - Throws: `CommandFailure` that names the file and the line, also when the file has no entries.
+    /// - Throws: `CommandFailure` that names the file and the line, including when the file has no entries.
     init(file: String) throws {
         let name = Files.inputName(file)
         guard

@@ -13,7 +13,7 @@ public final class LogRecord: Sendable {
 
     /// Waits for a line that contains a text.
     ///
-    /// Servers write their lines after an answer has gone out, so the client may see the answer first.
+    /// Servers write their lines after a response has gone out, so the client may see the response first.
     /// - Parameters:
     ///   - text: The text that the line must contain.
     ///   - limit: The maximum time to wait.

@@ -15,7 +15,7 @@ public struct ReplayStoreError: CodedError {
 
         /// The store is full, and removes no record before its end.
         public static let storeFull = Code("storeFull")
-        /// The store did not answer in time, or too many uses wait for it.
+        /// The store did not answer in time, or too many tokens wait to be recorded.
         public static let storeSlow = Code("storeSlow")
         /// The store cannot be opened, read or written, or its file was removed or replaced.
         public static let storeUnusable = Code("storeUnusable")

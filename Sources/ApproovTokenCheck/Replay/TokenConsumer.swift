@@ -112,7 +112,7 @@ internal import Metrics
     /// Asks the store, and stops waiting at the timeout even if the store ignores its cancellation.
     private func answer(to jti: String, of token: VerifiedToken, time: any TimeSource) async -> Answer {
         guard let permit = waiting.permit() else {
-            return .failed(ReplayStoreError(.storeSlow, "\(waiting.limit) uses wait for the replay store; check the store"))
+            return .failed(ReplayStoreError(.storeSlow, "\(waiting.limit) tokens wait to be recorded in the replay store; check the store"))
         }
         let shared = ConcurrencyLimit.SharedPermit(permit)
         // The token was accepted just before its end, at the latest; the store may record it as late as the timeout.

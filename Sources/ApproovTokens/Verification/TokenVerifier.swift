@@ -87,8 +87,12 @@ public struct TokenVerifier: Sendable {
         let signed = try signedToken(token)
         try checkTimes(signed.payload)
         let claims = signed.payload.claims
-        if let audience, claims.aud != audience { throw TokenError(.wrongAudience, "the token's aud is not this audience") }
-        if let issuer, claims.iss != issuer { throw TokenError(.wrongIssuer, "the token's iss is not this issuer") }
+        if let audience, claims.aud != audience {
+            throw TokenError(.wrongAudience, "the token's aud is not the verifier's audience; set audience to the host that the app calls")
+        }
+        if let issuer, claims.iss != issuer {
+            throw TokenError(.wrongIssuer, "the token's iss is not the verifier's issuer; check issuer")
+        }
         let isBound = try checkBinding(claims.pay, binding)
         return VerifiedToken(claims: claims, kid: signed.kid, algorithm: signed.algorithm, isBound: isBound, clockSkew: clockSkew)
     }

@@ -66,7 +66,7 @@ public struct DevelopmentKey: Sendable, Hashable, CustomStringConvertible, Custo
     ///   - text: The text in the evidence.
     ///   - challenge: The authority's challenge.
     ///   - thumbprint: The thumbprint of the key that signed the evidence.
-    /// - Returns: False also for a malformed text.
+    /// - Returns: Whether it is the proof; false for a malformed text.
     package func isProof(_ text: String, challenge: String, thumbprint: [UInt8]) -> Bool {
         guard let code = Base64URL.decode(text), code.count == SHA256.byteCount, thumbprint.count == SHA256.byteCount else { return false }
         let message = DevelopmentKey.message(challenge: challenge, thumbprint: thumbprint)

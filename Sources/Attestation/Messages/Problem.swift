@@ -83,7 +83,7 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// Reads a problem of an Approov authority.
     ///
     /// - Parameter json: A JSON object.
-    /// - Throws: ``AttestationError`` with code `malformedMember`, also when the type is not under `urn:approov:problem:`.
+    /// - Throws: ``AttestationError`` with code `malformedMember`, including when the type is not under `urn:approov:problem:`.
     package init(json: JSONValue) throws(AttestationError) {
         let type = try json.string("type")
         guard type.hasPrefix(Problem.typePrefix), type.utf8.count <= 128 else {
@@ -95,7 +95,7 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
         detail = try json.optionalString("detail")
     }
 
-    /// Reads the type of any problem, also of one that is not an authority's.
+    /// Reads the type of any problem, even of one that is not an authority's.
     ///
     /// - Parameter bytes: The content of an `application/problem+json` response, at most ``maximumBytes``.
     /// - Returns: The type URI; nil when the bytes are not problem details, or name no type.

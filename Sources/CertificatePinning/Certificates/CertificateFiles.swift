@@ -27,8 +27,8 @@ extension Certificate {
     ///
     /// - Parameter bytes: The bytes.
     /// - Returns: At least one certificate.
-    /// - Throws: ``PinningError`` with code `malformedCertificate`, also for PEM blocks that are not certificates and for text after the
-    ///   last one.
+    /// - Throws: ``PinningError`` with code `malformedCertificate`, including for PEM blocks that are not certificates and for text after
+    ///   the last one.
     public static func all(in bytes: [UInt8]) throws -> [Certificate] {
         guard PEMText.isPEM(bytes) else { return [try Certificate(der: bytes)] }
         return try PEM.blocks(bytes, onFailure: .malformedCertificate).map { block in

@@ -44,8 +44,8 @@ public final class TrustAnchors: Sendable {
     ///
     /// Other blocks are an error: if they were skipped, a root could be in the text and not count.
     /// - Parameter pem: The text.
-    /// - Throws: ``PinningError`` with code `malformedCertificate`, also for PEM blocks that are not certificates, or `noAnchors` when no
-    ///   certificate is a root.
+    /// - Throws: ``PinningError`` with code `malformedCertificate`, including for PEM blocks that are not certificates, or `noAnchors` when
+    ///   no certificate is a root.
     public convenience init(pem: String) throws {
         let bytes = [UInt8](pem.utf8)
         guard PEMText.isPEM(bytes) else {

@@ -92,7 +92,7 @@ enum HostName {
         }
     }
 
-    /// The flaw in the labels of a text of name bytes; `number` also for a well-formed IPv4 address.
+    /// The flaw in the labels of a text of name bytes; `number` even for a well-formed IPv4 address.
     private static func labelFlaw(_ bytes: UnsafeBufferPointer<UInt8>) -> Flaw? {
         var start = 0
         while true {

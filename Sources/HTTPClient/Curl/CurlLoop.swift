@@ -60,7 +60,7 @@ final class CurlLoop {
         guard epoll >= 0 else {
             throw TransportError(
                 .internalError,
-                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
+                "the epoll descriptor could not be created: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
         }
         do throws(TransportError) { try Self.listen(to: mailbox, with: epoll) } catch {
             Foundation.close(epoll)

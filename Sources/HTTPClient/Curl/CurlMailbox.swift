@@ -31,7 +31,7 @@ final class CurlMailbox: Sendable {
         guard wakeDescriptor >= 0 else {
             throw TransportError(
                 .internalError,
-                "the system gave no event descriptor: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
+                "the event descriptor could not be created: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)")
         }
     }
 

@@ -11,7 +11,7 @@ enum CurlThread {
 
     /// Runs `work` on a new thread.
     ///
-    /// Foundation's `Thread` does not report that the system gave no thread, and requests would then wait without limit.
+    /// Foundation's `Thread` does not report that a thread could not be created, and requests would then wait without limit.
     ///
     /// - Throws: ``TransportError`` with code `internalError` when the system gives no thread; `work` does not run then.
     static func start(_ work: @escaping @Sendable () -> Void) throws(TransportError) {
@@ -36,7 +36,7 @@ enum CurlThread {
             argument.release()
             throw TransportError(
                 .internalError,
-                "the system gave no thread: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
+                "the thread could not be created: \(String(cString: strerror(code))); raise the limit of threads (ulimit -u, pids.max)")
         }
     }
 }

@@ -17,7 +17,7 @@ enum ProcessorShare {
     /// The processors that a cgroup may use; nil when there is no limit.
     ///
     /// - Parameter text: The content of `cpu.max`: microseconds of processor time (or "max"), and the period for which they are.
-    /// - Returns: The number, which need not be whole; nil also for a text that cannot be read.
+    /// - Returns: The number, which need not be whole; nil when there is no limit or the text cannot be read.
     private static func limit(_ text: String) -> Double? {
         let numbers = text.split(whereSeparator: \.isWhitespace).map { Double($0) }
         guard numbers.count == 2, let time = numbers[0], let period = numbers[1], period > 0 else { return nil }

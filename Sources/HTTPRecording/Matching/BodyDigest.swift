@@ -22,7 +22,7 @@ enum BodyDigest {
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
     }
 
-    /// The text for a recording; nil also for a body whose secrets cannot be found.
+    /// The text for a recording; nil if the body has no digest or its secrets cannot be found.
     ///
     /// Such a body may be a secret and nothing else, such as a code of six digits, which readers of the recording find by trying.
     /// The secrets that have a name in it are noted nevertheless, so that the response's body loses them.

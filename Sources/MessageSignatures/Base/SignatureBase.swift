@@ -50,7 +50,7 @@ public struct SignatureBase: Sendable {
     /// The value of `@signature-params`, which is the member of Signature-Input.
     public var signatureParameters: String { String(decoding: bytes[parametersStart...], as: UTF8.self) }
 
-    /// The name of the header field with ``debugDigest``; the original's clients send it when they are debugged.
+    /// The name of the header field with ``debugDigest``; clients of Approov's own SDK send it when they are debugged.
     public static let debugFieldName = HTTPField.Name(known: "Signature-Base-Digest")
 
     /// The digest of the base, which shows in debugging whether client and server sign the same bytes.

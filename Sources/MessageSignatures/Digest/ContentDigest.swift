@@ -43,7 +43,7 @@ public struct ContentDigest: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - fields: The header fields of a message.
-    ///   - acceptingStrings: Whether a digest may be a string with base64 in it, as early releases of the original send it.
+    ///   - acceptingStrings: Whether a digest may be a string with base64 in it, as early releases of Approov's own SDK send it.
     /// - Returns: The digest; nil if the field is not there.
     /// - Throws: ``MessageSignatureError`` with code `malformedField` when the field is not a dictionary of byte sequences or is empty,
     ///   `duplicateName` when an algorithm occurs twice, and `unknownDigest` when an algorithm is not one of ``Algorithm``, because an
@@ -98,7 +98,8 @@ public struct ContentDigest: Sendable, Hashable {
     /// - Throws: ``MessageSignatureError`` with code `digestMismatch` when the digests differ.
     public func check(_ computed: ContentDigest) throws(MessageSignatureError) {
         guard computed == self else {
-            throw MessageSignatureError(.digestMismatch, "the content is not the one whose digest Content-Digest has")
+            throw MessageSignatureError(
+                .digestMismatch, "the content does not match Content-Digest; compute the digest from the bytes that are sent")
         }
     }
 

@@ -45,7 +45,7 @@ struct StructuredFieldReader {
         let value: Value
     }
 
-    /// The text is not the structured field that it must be.
+    /// The text is not a valid structured field of its type.
     struct Malformed: Error {}
     /// A key occurs twice.
     struct Duplicate: Error {}

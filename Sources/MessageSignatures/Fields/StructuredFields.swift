@@ -67,7 +67,7 @@ public struct StructuredFields: Sendable {
             return StructuredField(name: name, value: try StructuredField.Value(value, type))
         } catch {
             throw MessageSignatureError(
-                .malformedField, "\(LoggableText.name(name)) is not the structured field that it must be (RFC 9651)")
+                .malformedField, "\(LoggableText.name(name)) is not a valid structured field of its type (RFC 9651)")
         }
     }
 }

@@ -25,7 +25,7 @@ public struct SignatureRequirements: Sendable {
     public var requiresNonce = false
     /// Whether a signature may be a string with base64 in it.
     ///
-    /// RFC 9421, section 4.2 demands a byte sequence. The original's OkHttp layer, release 3.5.6, sends a string.
+    /// RFC 9421, section 4.2 demands a byte sequence. The OkHttp layer of Approov's own SDK sends a string in release 3.5.6.
     public var acceptsStringSignatures = false
 
     /// Makes requirements; the other settings have their defaults.

@@ -59,7 +59,7 @@ public struct SignatureVerifier: Sendable {
         let base = try SignatureBase(message, parameters: parameters, structuredFields: structuredFields)
         guard key.isValid(signature, for: base.bytes) else {
             throw MessageSignatureError(
-                .invalidSignature, "the signature is not the key's signature of this message" + Self.explanation(of: base, fields))
+                .invalidSignature, "the signature does not verify with this key" + Self.explanation(of: base, fields))
         }
         return VerifiedSignature(label: received.label, parameters: parameters, key: key)
     }
@@ -80,7 +80,7 @@ public struct SignatureVerifier: Sendable {
                 }
                 guard chosen == nil else {
                     throw MessageSignatureError(
-                        .ambiguousSignature, "two signatures or two keys fit; name the key in keyid, and the algorithm in alg")
+                        .ambiguousSignature, "two signatures or two keys match; name the key in keyid, and the algorithm in alg")
                 }
                 chosen = (received, key)
             }
@@ -98,8 +98,8 @@ public struct SignatureVerifier: Sendable {
         // Each signature of the message may have one, on its own line or, after a proxy, in a list.
         guard let digests = fields[SignatureBase.debugFieldName] else { return "" }
         return digests.split(separator: ",").contains { $0.trimmingPrefix(" ") == base.debugDigest }
-            ? "; client and server have the same signature base, so the key is another"
-            : "; client and server have different signature bases, so a covered component is another"
+            ? "; client and server have the same signature base, so their keys differ"
+            : "; client and server have different signature bases, so the value of a covered component differs"
     }
 
     private func check(_ parameters: SignatureParameters) throws(MessageSignatureError) {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The server's answer to a request for a device code (RFC 8628, section 3.2): what the app shows to the user.
+/// The server's response to a request for a device code (RFC 8628, section 3.2): what the app shows to the user.
 ///
 /// Descriptions and reflections do not show the codes.
 public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomReflectable {
@@ -11,7 +11,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomRefl
     public let verificationURI: URL
     /// The same page with the code already in it, for a QR code; nil if the server sent none.
     public let verificationURIComplete: URL?
-    /// How long the codes are valid, from the moment of the answer.
+    /// How long the codes are valid, from the moment of the response.
     public let lifetime: Duration
     /// The shortest pause between two polls.
     public let interval: Duration

@@ -71,7 +71,9 @@ struct EndpointCaller: Sendable {
         for (name, _) in parameters {
             guard !["client_id", "client_secret"].contains(name), names.insert(name).inserted else {
                 throw OAuth2Error(
-                    .configurationError, "the grant has the parameter \(LoggableText.name(name)) twice, or in the client's place; remove it"
+                    .configurationError,
+                    "the grant has the parameter \(LoggableText.name(name)) twice, or sets what the client sets (client_id, client_secret);"
+                        + " remove it"
                 )
             }
         }
@@ -125,7 +127,7 @@ struct EndpointCaller: Sendable {
         else {
             return OAuth2Error(
                 .responseMalformed,
-                "\(name) answered with status \(status) and without an error of RFC 6749, section 5.2; check the endpoint's URL",
+                "\(name) answered with status \(status), but not with an OAuth 2 error (RFC 6749, section 5.2); check the endpoint's URL",
                 serverError: nil, status: status)
         }
         return OAuth2Error(

@@ -59,7 +59,7 @@ extension OAuth2Endpoints {
     /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`, and
     /// doubles, up to five minutes, after a request that did not reach the server or that an overloaded server did not answer.
     /// - Parameters:
-    ///   - authorization: The answer of ``authorizeDevice(scope:)``.
+    ///   - authorization: The result of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user refused, with code `timedOut` when the codes expired, and the

@@ -11,7 +11,7 @@ public struct DeviceCodeGrant: TokenGrant, CustomStringConvertible, CustomReflec
     /// Makes the grant.
     ///
     /// - Parameters:
-    ///   - authorization: The server's answer to the request for a device code.
+    ///   - authorization: The server's response to the request for a device code.
     ///   - additionalParameters: Further parameters that the server wants.
     public init(_ authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []) {
         deviceCode = authorization.deviceCode

@@ -15,7 +15,7 @@ public protocol TokenGrant: Sendable {
 }
 
 extension TokenGrant {
-    /// False.
+    /// By default, false: the server's scope is not added.
     public var usesServerScope: Bool { false }
 }
 

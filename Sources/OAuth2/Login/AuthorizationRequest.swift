@@ -21,7 +21,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
 
     /// The client that asks.
     public let client: OAuth2Client
-    /// The URI to which the server sends the browser with its answer.
+    /// The URI to which the server sends the browser with its response.
     public let redirectURI: URL
     /// The random value that the redirect must repeat.
     public let state: String
@@ -33,8 +33,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///
     /// - Parameters:
     ///   - client: The client that asks.
-    ///   - redirectURI: The URI to which the server sends the browser with its answer: that of a ``LoopbackRedirect``, or another one that
-    ///     is registered at the server.
+    ///   - redirectURI: The URI to which the server sends the browser with its response: that of a ``LoopbackRedirect``, or another one
+    ///     that is registered at the server.
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the

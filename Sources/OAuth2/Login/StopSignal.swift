@@ -9,7 +9,7 @@ final class StopSignal: Sendable {
     init() throws {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0 else {
-            throw OAuth2Error(.configurationError, "the system has no descriptor left; raise the limit of open files")
+            throw OAuth2Error(.configurationError, "a socket pair could not be created; raise the limit of open files (ulimit -n)")
         }
         (descriptor, end) = (ends[0], ends[1])
     }

@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// Provides the tokens of one client and one authorization, and renews a token that expires or is refused.
 ///
-/// However many requests need a new token, it is renewed once, also across processes that share the store. So a refresh token that the
-/// server accepts only once is never used twice. A new token is stored before any request carries it. Only the server's `invalid_grant`
-/// removes a token.
+/// All requests that need a new token share one renewal, even across processes that share the store. So a refresh token that the server
+/// accepts only once is never used twice. A new token is stored before any request carries it. Only the server's `invalid_grant` removes a
+/// token.
 ///
 /// ```swift
 /// let credentials = try OAuth2Credentials(endpoints: endpoints, store: FileTokenStore(directory: tokens, key: .file(keyFile)))
@@ -47,8 +47,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     ///   - account: The app's own name for the user's account, if it has several.
     ///   - refresh: The way to renew a token.
     ///   - clientGrant: The grant that provides a token to the app itself when there is none.
-    ///   - renewalLead: The time before its expiry from which a token is renewed; at most half of its life counts. By default it is renewed in
-    ///     the last minute, or in the last tenth of its life if that is shorter. The lead does not count for a token that only a log-in can
+    ///   - renewalLead: How long before its expiry a token is renewed, at most half of its lifetime. By default, a token is renewed in the
+    ///     last minute of its lifetime, or in the last tenth if that is shorter. The lead has no effect on a token that only a log-in can
     ///     renew.
     ///   - observer: Hears when a fetch of a token begins and how it ends.
     /// - Throws: ``OAuth2Error`` with code `configurationError` for Basic authorization of a user, or of a client without a secret.
@@ -60,7 +60,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if authorization.type == .basic {
             guard authorization.level == .client, endpoints.client.secret != nil else {
                 throw OAuth2Error(
-                    .configurationError, "Basic authorization needs the level client and a client with a secret; use Bearer for users")
+                    .configurationError, "Basic authorization needs the level .client and a client with a secret; use .bearer for users")
             }
         }
         self.endpoints = endpoints
@@ -371,5 +371,5 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
     private static let waitsForItself = OAuth2Error(
         .configurationError,
-        "the renewal of a token asks for the same token; let the strategy or the grant send its requests without these credentials")
+        "the renewal of a token requested that same token; make the strategy or the grant send its requests without these credentials")
 }

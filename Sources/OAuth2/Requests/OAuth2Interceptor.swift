@@ -7,10 +7,10 @@ package import HTTPTypes
 
 /// Authorizes the requests to some hosts with an OAuth 2 token (RFC 6750).
 ///
-/// It adds a valid token to each of these requests. It renews an expired token once for all requests that wait. If a server refuses a token
-/// with 401, it renews the token once, and each refused request is sent once more. `AuthenticatedRequests` (module `Approov`) lists the
-/// requests that are never sent again. After a redirect to another origin no token is sent, even if the redirect leads to a named host: a
-/// server chose the URL.
+/// It adds a valid token to each of these requests, and renews an expired one: all requests that need a new token share one renewal. If a
+/// server refuses a token with 401, the interceptor renews the token once, and each refused request is sent once more.
+/// `AuthenticatedRequests` (module `Approov`) lists the requests that are never sent again. After a redirect to another origin no token is
+/// sent, even if the redirect leads to a named host, because the URL came from a server.
 ///
 /// A session with this interceptor tracks its requests. ``OAuth2Credentials/logIn(_:)`` and ``OAuth2Credentials/logOut()`` wipe the
 /// session: no request of one user is sent with another user's token, and no response, cookie or attestation token reaches another user.
@@ -64,7 +64,7 @@ public final class OAuth2Interceptor: CredentialInterceptor {
             OAuth2Credentials(endpoints: endpoints, authorization: authorization, store: store, refresh: refresh), hosts: hosts)
     }
 
-    /// Authorization.
+    /// The header Authorization.
     public var secretHeaders: Set<String> { requests.secretHeaders }
 
     /// The user of the credentials: logging in and logging out wipe the session.

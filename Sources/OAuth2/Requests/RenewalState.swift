@@ -58,7 +58,7 @@ struct RenewalState {
         return noticed?.task
     }
 
-    /// Ends a log-in or log-out of this process, also one that failed.
+    /// Ends a log-in or log-out of this process, even one that failed.
     mutating func endChange() { ownChanges -= 1 }
 
     /// Notes that a user has logged in.

@@ -1,4 +1,4 @@
-/// Is told when a token is fetched, for example to move an earlier layer's tokens or to tell the user that a log-in is needed.
+/// Observes token fetches, for example to move an earlier layer's tokens or to tell the user that a log-in is needed.
 ///
 /// ``OAuth2Credentials`` calls the methods in turn, `willFetch` and then `didFetch`, once for each fetch; all waiting requests share it.
 /// No method gets a token. Each must return at once: the fetch waits for it. Both methods do nothing by default.

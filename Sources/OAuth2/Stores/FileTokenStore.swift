@@ -187,7 +187,7 @@ public final class FileTokenStore: PlacedTokenStore {
         known.withLock { $0[key] = nil }
         let file = PrivateFile(path: path(key))
         file.removeLeftovers(unchangedFor: 0)
-        // After a log-out nothing remains, also not what was set aside.
+        // After a log-out nothing remains, not even what was set aside.
         for file in [PrivateFile(path: path(key) + ".damaged"), file] { try failing { () throws(FileError) in try file.remove() } }
     }
 

@@ -6,7 +6,7 @@ enum KernelKeyring {
     private static let type = "user"
     /// The keyring of the user, which all processes of the user share.
     private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
-    /// All rights for the user, also for a process whose session has no link to the keyring; none for the group and others.
+    /// All rights for the user, even for a process whose session has no link to the keyring; none for the group and others.
     private static let rights = key_perm_t(0x3F3F_0000)
 
     /// Reads a key.

@@ -77,7 +77,7 @@ package import Foundation
     /// The error of a store for a lock that was not taken.
     static func error(for failure: FileLock.Failure) -> OAuth2Error {
         failure.isTimeout
-            ? OAuth2Error(.storeBusy, "the token store is in use", cause: failure)
+            ? OAuth2Error(.storeBusy, "the token store is in use by another process or task; try again", cause: failure)
             : OAuth2Error(.storeFailed, "the token store cannot be locked", cause: failure)
     }
 

@@ -48,7 +48,8 @@ public struct WrappingKey: Sendable {
                     .configurationError, "systemd hands no credentials to this process; add LoadCredentialEncrypted= to its unit")
             }
             guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
-                throw OAuth2Error(.configurationError, "the name of a systemd credential is a file name")
+                throw OAuth2Error(
+                    .configurationError, "the name of a systemd credential must be a file name without a slash; correct it")
             }
             return derived(try credential("\(folder)/\(name)"))
         })

@@ -49,7 +49,7 @@ public struct OAuth2Server: Hashable, Sendable {
         }
         if let scope { try OAuth2Text.checkScope(scope) }
         guard !alwaysSendsIssuer || issuer != nil else {
-            throw OAuth2Error(.configurationError, "a server that always sends its issuer needs one to compare with; give its issuer")
+            throw OAuth2Error(.configurationError, "alwaysSendsIssuer needs an issuer to compare with; set issuer, or leave it false")
         }
         self.tokenURL = tokenURL
         self.authorizationURL = authorizationURL

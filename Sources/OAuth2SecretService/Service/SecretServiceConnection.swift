@@ -78,7 +78,7 @@ final class SecretServiceConnection {
         end(context)
     }
 
-    /// Runs what GLib queued, which frees memory and has references to the connection, also after an attempt that failed.
+    /// Runs what GLib queued, which frees memory and has references to the connection, even after an attempt that failed.
     private static func end(_ context: OpaquePointer) {
         while g_main_context_iteration(context, 0) != 0 {}
         g_main_context_unref(context)

@@ -9,7 +9,7 @@ public enum BinaryHTTPPadding: Sendable, Hashable {
     case padme
     /// Padmé for messages above 1 KiB, and 1 KiB for all shorter ones; the OHTTP channel and the gateway use it.
     ///
-    /// Padmé's own classes below 1 KiB are at most 32 bytes wide, so that an observer could tell two short answers apart.
+    /// Padmé's own classes below 1 KiB are at most 32 bytes wide, so that an observer could tell two short responses apart.
     case sizeClasses
 
     /// The length of a message with its padding.

@@ -44,7 +44,7 @@ struct MessageParser {
 
     /// How much longer than the message its padding may be, in bytes.
     ///
-    /// The padding of a stream must end, also when its content need not. Senders that pad to a power of two double a message at most, and
+    /// The padding of a stream must end, even when its content need not. Senders that pad to a power of two double a message at most, and
     /// those that pad all short messages alike need a fixed allowance.
     static let paddingAllowance = 1 << 20
 

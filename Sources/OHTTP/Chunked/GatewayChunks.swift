@@ -88,7 +88,7 @@ public struct ChunkedRequestOpener: ~Copyable, Sendable {
     /// Call it after the end of the stream, when `next` has returned nil.
     ///
     /// - Returns: The rest of the Binary HTTP message; may be empty.
-    /// - Throws: ``OHTTPError`` with code `decapsulationFailed`, also when the stream ended too early.
+    /// - Throws: ``OHTTPError`` with code `decapsulationFailed`, including when the stream ended too early.
     public mutating func finish() throws(OHTTPError) -> Data {
         do {
             let bytes = try open(try reader.final(), mark: Chunk.finalMark)

@@ -24,7 +24,7 @@ struct CredentialStation: Sendable {
 
     /// Adds the credential to a request to one of its hosts.
     ///
-    /// A redirect to another origin gets none: a server chose its URL.
+    /// A redirect to another origin gets none, because the URL came from a server.
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with the credential.

@@ -45,12 +45,12 @@ struct InterceptorStation: Sendable {
 
     /// Calls the interceptors, which see the caller's request with the session's defaults.
     ///
-    /// After a redirect to another origin, what an interceptor did to headers that it declares as secret is undone: a server chose the URL.
-    /// What it does to others is the app's own choice for that URL.
+    /// After a redirect to another origin, what an interceptor did to headers that it declares as secret is undone, because the URL came
+    /// from a server. What it does to others is the app's own choice for that URL.
     ///
     /// - Parameters:
     ///   - draft: The request; on return, with the changes of the interceptors.
-    ///   - deadline: The end of the time for the request, also for what an interceptor awaits at the gate.
+    ///   - deadline: The end of the time for the request, which also bounds what an interceptor awaits at the gate.
     ///   - start: The index of the first interceptor to call.
     ///   - hasLeftOrigin: Whether a redirect has left the first origin.
     ///   - isSent: Whether the request will be sent; otherwise a cache is asked first, and nothing delays it.

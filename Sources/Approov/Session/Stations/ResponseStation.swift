@@ -73,7 +73,10 @@ final class ResponseStation: Sendable {
                 substitutes: sent.substitutes, substitutedHeaders: substitutedHeaders)
         else { return nil }
         guard redirects < maximumRedirects else {
-            throw ApproovError(.redirectRefused, "more than \(maximumRedirects) redirects, the last one by \(step.url.host)")
+            throw ApproovError(
+                .redirectRefused,
+                "more than \(maximumRedirects) redirects, the last one by \(step.url.host): raise maximumRedirects, or fix the loop at the"
+                    + " server")
         }
         if sent.isOblivious { next.isBehindRelay = true }
         next.followsNonIdempotent = !sent.isIdempotent

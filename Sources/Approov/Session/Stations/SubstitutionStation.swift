@@ -74,7 +74,7 @@ struct SubstitutionStation: Sendable {
         guard let places = places[draft.url.host.name], let service else { return }
         var found = Placeholders()
         try collect(draft.fields, places, into: &found)
-        // After a redirect to another origin, a server chose the query.
+        // After a redirect to another origin, the query came from a server.
         if !step.hasLeftOrigin {
             SubstitutedQuery(draft.url.target)?.forEach { name, value in
                 guard places.queryParameters.contains(name), !value.isEmpty else { return }
@@ -85,7 +85,7 @@ struct SubstitutionStation: Sendable {
         guard draft.url.isSecure, let rule = hop.rule else {
             throw ApproovError(
                 .substitutionFailed,
-                "\(draft.url.host) is named for secure strings, but the configuration does not protect it: add it with `approov api -add`")
+                "a Substitution names \(draft.url.host), but the configuration does not protect this host: add it with `approov api -add`")
         }
         // The app excluded the request from attestation.
         if rule.settings.attested, case .notAttested = draft.token { return }
@@ -187,7 +187,7 @@ struct SubstitutionStation: Sendable {
             guard let (_, key) = Self.placeholder(in: field, places) else { continue }
             guard fields.count(where: { $0.name == field.name }) == 1 else {
                 throw ApproovError(
-                    .substitutionFailed, "the request has two lines of \(field.name), and a secure string goes into one: remove one of them"
+                    .substitutionFailed, "the request has the header \(field.name) twice, and a secure string fits only one: remove one"
                 )
             }
             found.add(key, toHeader: field.name)

@@ -81,7 +81,7 @@ struct TokenStation: Sendable {
     /// - Returns: Whether to take the step through the stations again, with another token.
     func isRenewed(after sent: SentRequest, from step: RedirectStep) -> Bool {
         guard let service, let token = sent.token, Self.isRejection(sent.response) else { return false }
-        // The token is forgotten also if this request cannot be sent again: the next one then gets another. The API refused the request
+        // The token is forgotten even if this request cannot be sent again: the next one then gets another. The API refused the request
         // before it did anything, so every method may be sent again.
         return service.renew(token) && sent.canBeSentAgain && step.body.canBeSentAgain
     }

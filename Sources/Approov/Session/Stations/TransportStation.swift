@@ -14,7 +14,7 @@ struct TransportStation: Sendable {
         self.time = time
     }
 
-    /// Sends the request over a relay; ``transport`` sends it direct.
+    /// Sends the request over a relay; ``transport`` sends it directly.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -2,11 +2,11 @@ import Attestation
 import HTTPClient
 import OHTTP
 
-/// Station 7: decides whether a request goes direct or over a relay.
+/// Station 7: decides whether a request goes directly or over a relay.
 struct WayStation: Sendable {
-    /// The route to hosts that the configuration does not name; nil to call them direct.
+    /// The route to hosts that the configuration does not name; nil to call them directly.
     let ownRoute: ObliviousRoute?
-    /// Whether requests that would go direct are refused.
+    /// Whether requests that would go directly are refused.
     let isDirectRefused: Bool
 
     /// The live keys for a host, which must be fetched before ``route(for:under:liveKey:)``; nil if there are none.
@@ -21,8 +21,8 @@ struct WayStation: Sendable {
     ///   - step: The request.
     ///   - hop: The rules for its host.
     ///   - liveKey: The key to use if the session's route has live keys.
-    /// - Returns: The relay to use; nil to call the host direct.
-    /// - Throws: ``ApproovError`` when the request would go direct but must not, because that would tell who calls: with code
+    /// - Returns: The relay to use; nil to call the host directly.
+    /// - Throws: ``ApproovError`` when the request would go directly but must not, because that would tell who calls: with code
     ///   `configurationError` when the host is oblivious and the configuration has no relay, `obliviousError` when the session refuses
     ///   direct requests, and `redirectRefused` when a host that is called over a relay redirected here.
     func route(for step: RedirectStep, under hop: ResolvedHop, liveKey: KeyConfiguration? = nil) throws -> KeyedRoute? {
@@ -42,14 +42,14 @@ struct WayStation: Sendable {
         guard !isDirectRefused else {
             throw ApproovError(
                 .obliviousError,
-                "\(name) is not oblivious in the configuration, and this session sends no request direct: make the host oblivious with"
+                "\(name) is not oblivious in the configuration, and this session sends no request directly: make the host oblivious with"
                     + " `approov api -add … -oblivious`")
         }
         guard !step.isBehindRelay else {
             throw ApproovError(
                 .redirectRefused,
-                "a host that is called over Oblivious HTTP redirects to \(name), which is called direct and would learn who calls: make it"
-                    + " oblivious, too")
+                "a host that is called over Oblivious HTTP redirects to \(name), which is called directly and would learn who calls: make"
+                    + " it oblivious, too")
         }
         return nil
     }
