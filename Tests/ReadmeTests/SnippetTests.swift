@@ -40,7 +40,7 @@ import Testing
             configuration: ApproovConfiguration(try await authority.initialConfiguration()), stateDirectory: state, logger: logger)
 
         let url = try #require(URL(string: api.url + "/orders"))
-        #expect(try await order(at: url, accessToken: "alice", service: service) == 200)
+        #expect(try await order(at: url, accessToken: "alice", with: boundSession(service: service)) == 200)
 
         let requests = seen.withLock { $0 }
         let fields = try #require(requests.first)
@@ -50,6 +50,24 @@ import Testing
         #expect(verified.isBound)
         await api.stop()
         await authority.stop()
+    }
+
+    @Test("The snippet's watched session waits at its gate, and sends a GET again that a server answers with 503")
+    func watchedRequests() async throws {
+        let answers = Mutex<[HTTPResponse.Status]>([.serviceUnavailable, .ok])
+        let api = try await TestHTTPServer.start(certificate: nil) { _ in
+            TestResponse(answers.withLock { $0.removeFirst() }, text: "ok")
+        }
+        let gate = RequestGate()
+        gate.pause()
+        let session = try watchedSession(service: nil, gate: gate)
+        let url = try #require(URL(string: api.url))
+        async let call = session.data(from: url)
+        #expect(await eventually { gate.waitingCount == 1 })
+        gate.resume()
+        #expect(try await call.1.statusCode == 200)
+        #expect(answers.withLock { $0.isEmpty })
+        await api.stop()
     }
 
     @Test("The snippet with its own relay and gateway keys calls a host through that gateway")

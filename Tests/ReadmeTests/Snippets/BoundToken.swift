@@ -2,8 +2,11 @@ import Approov
 import Foundation
 import FoundationNetworking
 
-func order(at url: URL, accessToken: String, service: ApproovService) async throws -> Int {
-    let session = try ApproovSession(service: service, bindHeader: "Authorization")
+func boundSession(service: ApproovService) throws -> ApproovSession {
+    try ApproovSession(service: service, bindHeader: "Authorization")
+}
+
+func order(at url: URL, accessToken: String, with session: ApproovSession) async throws -> Int {
     var request = URLRequest(url: url)
     request.setValue("Bearer \(accessToken)", forHTTPHeaderField: "Authorization")
     let (_, response) = try await session.data(for: request)
