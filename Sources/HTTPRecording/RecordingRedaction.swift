@@ -8,20 +8,31 @@
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
-/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and
-///   Markdown, loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens, and the values of eight bytes
-///   or more that were redacted elsewhere in the exchange: in URLs, header fields and the bodies, but not in a request's body that is a
-///   stream, a file or larger than 16 MiB. Two kinds of values in a body are not searched for elsewhere, because they may be ordinary words
-///   or numbers: those of letters, `-` and `_` alone, and those that are secret only because the object or element around them is. A body
-///   that looks like JSON or XML, or has such a type, but cannot be read is not recorded, and the request fails. So does a request whose
-///   body is compressed.
-///   `{"name":"password","value":"x"}` and `<param name="password">`. A value that contains a query, a setting or another document is
-///   replaced as a whole if a secret's name is in it; in JSON, before `=` or `:` or in a tag.
+/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
+///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens and private keys in PEM.
+/// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. Beside a
+///   label that is the name of a secret all is secret. Beside one that only contains such a name, as `Client Secret` does, only what is
+///   called `value` or similarly is secret. In XML a label announces only what follows it.
+/// - **Values with more in them**: a value of JSON, a form or XML that contains a query, a setting or another document is replaced as a
+///   whole if a secret's name is in it. In JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
+/// - **JSON and XML**: all values below a secret member or element are secret.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
-/// A name is secret if it contains a word such as "password", "token", "secret" or "session", or is equal to a shorter one such as "pin",
-/// or to one of ``secretNames``. Letter case, `-` and `_` do not count.
+/// A name is secret if it contains a word such as "password", "token", "secret" or "session", is equal to a shorter one such as "key", has
+/// such a one as "pin" as its last part, or is one of ``secretNames``. Only letters and digits count, and not their case. Names that end with
+/// "type", "endpoint", "expires_in" and the like, as `token_type` does, and ``keptNames`` are not secret.
+///
+/// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
+///
+/// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
+/// - cookies, what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
+/// - other redacted values of the head that have a letter and a digit and are no URLs.
+///
+/// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
+///
+/// **Refused** are the bodies of responses that look like JSON or XML, or have such a type, and cannot be read, and those that are compressed
+/// or have several parts (`multipart/*`): the request fails. A request with such a body is recorded without a hash of it.
 ///
 /// Personal data without such a name stays. So do secrets without a name in plain text, such as a response that is a code and nothing else,
 /// and secrets in HTML and other formats, in another encoding, and in paths without a pattern: read a recording before you publish it.
@@ -51,6 +62,11 @@ public struct RecordingRedaction: Sendable, Hashable {
     public var keptQueryNames: Set<String> = ["count", "limit", "offset", "order", "page", "per_page", "sort"]
     /// Further names of secret values in queries and bodies; empty by default.
     public var secretNames: Set<String> = []
+    /// Names of values in bodies that are not secret, although a rule says so, such as `prompt_tokens` or `key`; empty by default.
+    ///
+    /// Letter case counts as little as in ``secretNames``. The names of queries and header fields are in ``keptQueryNames`` and
+    /// ``keptFields``.
+    public var keptNames: Set<String> = []
     /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
     ///
     /// Segments after those of the pattern are kept.

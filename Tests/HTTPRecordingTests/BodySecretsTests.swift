@@ -29,6 +29,11 @@ import Testing
             (form, "password=hunter2%2Dhunter2"), ("text/xml", "<a><token> hunter2-hunter2\n</token></a>"),
             ("text/xml", "<a token='hunter2&#45;hunter2'/>"), ("text/plain", "a: b\npassword: hunter2-hunter2\nc: d"),
             ("text/plain", "see {\"password\":\"hunter2-hunter2\"}"),
+            (form, "url=https%3A%2F%2Fh%2F%3Ftoken%3Dhunter2-hunter2"), (form, "a=%7B%22token%22%3A%22hunter2-hunter2%22%7D"),
+            ("text/xml", "<r><param name='password'>hunter2-hunter2</param></r>"),
+            ("text/xml", "<m><name>password</name><value><string>hunter2-hunter2</string></value></m>"),
+            (json, #"{"password":"hunter2-hunter2","a""#), ("text/xml", "<a><token>hunter2-hunter2</token>"),
+            (json, #"{"xml":"<param name=\"password\" value=\"hunter2-hunter2\"/>","pin":"hunter2-hunter2"}"#),
         ])
     func ofRequest(type: String, body: String) async throws {
         let response = try await recorded(body, type, response: #"{"echo":"hunter2-hunter2","b":"kept"}"#, Self.json)
@@ -42,6 +47,9 @@ import Testing
             (json, #"{"id":47114711,"pin":47114711,"text":"47114711"}"#), (form, "t=opaque-abc123&access_token=opaque-abc123"),
             ("text/xml", "<a><b>opaque-abc123</b><token>opaque-abc123</token></a>"),
             ("text/plain", "opaque-abc123\ntoken=opaque-abc123"),
+            ("text/xml", "<r><param name='password'>opaque-abc123</param><echo>opaque-abc123</echo></r>"),
+            (form, "a=opaque-abc123&url=https%3A%2F%2Fh%2F%3Ftoken%3Dopaque-abc123"),
+            (form, "payload=%7B%22token%22%3A%22opaque-abc123%22%7D&b=opaque-abc123"),
         ])
     func ofResponse(type: String, body: String) async throws {
         let response = try await recorded("", Self.json, response: body, type)
@@ -86,7 +94,8 @@ import Testing
                 #"{"session":{"user":{"kind":"Customer-1"}},"items":[{"kind":"Customer-1"}]}"#,
                 #"{"session":{"user":{"kind":"REDACTED"}},"items":[{"kind":"Customer-1"}]}"#
             ),
-            (#"{"credentialType":"passport","passport":{"a":1}}"#, #"{"credentialType":"REDACTED","passport":{"a":1}}"#),
+            (#"{"debug":"body {\"pin\":47114711}","user":{"id":47114711}}"#, #"{"debug":"REDACTED","user":{"id":0}}"#),
+            (#"{"credential":"passport","passport":{"a":1}}"#, #"{"credential":"REDACTED","passport":{"a":1}}"#),
         ])
     func innocent(body: String, result: String) async throws {
         #expect(try await recorded("", Self.json, response: body, Self.json) == result)
@@ -97,5 +106,35 @@ import Testing
         let response = try await recorded(
             "", Self.json, response: "<a><session><user>10000042-x</user></session><id>10000042-x</id></a>", "text/xml")
         #expect(response == "<a><session><user>REDACTED</user></session><id>10000042-x</id></a>")
+    }
+
+    @Test("Words, dates and numbers of the head change nothing in bodies")
+    func head() async throws {
+        let text =
+            #"{"customer":"comments","representation":"2024-01-01","id":10000042,"t":1700000000,"v":"2022-11-28","u":"https://app.example.com"}"#
+        let fields: [(String, String)] = [
+            ("Prefer", "return=representation"), ("X-GitHub-Api-Version", "2022-11-28"), ("Origin", "https://app.example.com"),
+            ("Signature-Input", "sig1=(\"@method\");created=1700000000"),
+        ]
+        var heads: HTTPFields = [:]
+        for (name, value) in fields { heads[try #require(HTTPField.Name(name))] = value }
+        let url = "https://api.test/?expand=customer&include=comments&from=2024-01-01&id=10000042"
+        try await site.record([TransportRequest(url, .get, heads)]) {
+            TransportResponse(text, to: $0, [.contentType: Self.json, .setCookie: "a=opaque-abc123; Path=/comments; Expires=2024-01-01"])
+        }
+        #expect(try await ReplayTransport(from: site.recording).send(TransportRequest(url)).text == text)
+    }
+
+    @Test("A body of several parts is refused, and a request's has no hash")
+    func multipart() async throws {
+        let type = "multipart/form-data; boundary=x"
+        let request = try TransportRequest("https://api.test/", .post, [.contentType: type], body: .bytes(Array("a=1".utf8)))
+        let error = try #require(
+            await #expect(throws: TransportError.self) {
+                try await site.record([request]) { TransportResponse("a", to: $0, [.contentType: type]) }
+            })
+        #expect(error.message.contains("multipart") && error.message.contains(".keep"))
+        try await site.record([request]) { TransportResponse("a", to: $0) }
+        #expect(try !site.everything.contains("bodySHA256"))
     }
 }

@@ -59,12 +59,12 @@ import Testing
         let request = try TransportRequest(
             "https://api.test/login?key=canary-query-1&page=3&canary-query-2&cursor=canary%2Dquery%2D3", .post,
             [
-                .authorization: "Bearer canary-bearer", .cookie: "id=canary-cookie; x=canary-cookie-2", custom: "canary-custom",
+                .authorization: "Bearer canary-bearer", .cookie: "id=canary-cookie; x=canary-cookie-2", custom: "canary-custom-1",
                 .contentType: "application/json",
             ], body: .bytes(Array("{\"password\":\"canary-password\"}".utf8)))
         try await site.record([request]) { request in
             let json = "{\"access_token\":\"canary-token\",\"pin\":4711,\"list\":[\"canary-bearer\",\"canary-query-1\"],\"plain\":\"kept\"}"
-            let text = "canary-bearer canary-custom canary-query-2 canary-query-3 eyJhbGciOiJub25lIn0.canary.canary kept"
+            let text = "canary-bearer canary-custom-1 canary-query-2 canary-query-3 eyJhbGciOiJub25lIn0.canary.canary kept"
             var fields: HTTPFields = [.setCookie: "id=canary-set; Secure", .location: "https://canary:canary@api.test/x?c=canary#canary"]
             fields[.contentType] = type
             let form = "access_token=canary-token&plain=kept&x=canary-bearer"
@@ -150,6 +150,16 @@ import Testing
         try await read(50)
         await #expect(throws: TransportError(.recordingFailed, "")) { try await read(1) }
         #expect(try site.names.count { $0.hasSuffix(".json") } == 2)
+    }
+
+    @Test("A token response of OAuth 2 keeps its token_type")
+    func tokenResponse() async throws {
+        let text = #"{"access_token":"opaque-abc123","token_type":"Bearer","expires_in":3600,"refresh_token_expires_in":86400}"#
+        try await site.record([TransportRequest("https://api.test/token", .post)]) {
+            TransportResponse(text, to: $0, [.contentType: "application/json"])
+        }
+        let answer = try await ReplayTransport(from: site.recording).send(TransportRequest("https://api.test/token", .post))
+        #expect(try await answer.text == text.replacing("opaque-abc123", with: "REDACTED"))
     }
 
     @Test("A full folder refuses a request before it is sent")

@@ -61,9 +61,11 @@ enum BodyFormat {
     /// Whether the bytes begin as a JSON object or array does.
     static func looksLikeJSON(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = content(bytes)
-        if rest.starts(with: scriptGuard) { rest = rest.dropFirst(scriptGuard.count).drop { isBlank($0) || $0 == UInt8(ascii: ",") } }
+        if rest.starts(with: scriptGuard) {
+            rest = rest.dropFirst(scriptGuard.count).drop { mayPrecedeJSON($0) || $0 == UInt8(ascii: ",") }
+        }
         guard let bracket = rest.popFirst() else { return false }
-        rest = rest.drop(while: isBlank)
+        rest = rest.drop(while: mayPrecedeJSON)
         // Other text may begin with a bracket, too, such as `[INFO]` or `{{name}}`.
         switch bracket {
         case UInt8(ascii: "{"): return rest.isEmpty || [UInt8(ascii: "\""), UInt8(ascii: "}")].contains(rest.first)
@@ -93,20 +95,21 @@ enum BodyFormat {
     /// Whether the bytes begin with a tag in upper or lower case, and not with one whose name is longer.
     private static func begins(_ bytes: ArraySlice<UInt8>, withTag tag: String) -> Bool {
         guard String(decoding: bytes.prefix(tag.utf8.count), as: UTF8.self).lowercased() == tag else { return false }
-        return bytes.dropFirst(tag.utf8.count).first.map { isBlank($0) || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") } ?? true
+        return bytes.dropFirst(tag.utf8.count).first.map { mayPrecedeJSON($0) || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") }
+            ?? true
     }
 
     /// Whether the bytes begin with the byte order mark of UTF-16 or UTF-32, and `<`.
     private static func hasWideTag(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard let mark = wideMarks.first(where: { bytes.starts(with: $0) }) else { return false }
-        return bytes.dropFirst(mark.count).drop { $0 == 0 || isBlank($0) }.first == UInt8(ascii: "<")
+        return bytes.dropFirst(mark.count).drop { $0 == 0 || mayPrecedeJSON($0) }.first == UInt8(ascii: "<")
     }
 
     /// The bytes without a byte order mark and blanks at the beginning.
     private static func content(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        (bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes).drop(while: isBlank)
+        (bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes).drop(while: mayPrecedeJSON)
     }
 
     /// Whether a byte may precede JSON: white space, or the separator of a JSON text sequence (RFC 7464).
-    static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D, 0x1E].contains(byte) }
+    static func mayPrecedeJSON(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D, 0x1E].contains(byte) }
 }

@@ -26,14 +26,17 @@ extension JSONRedactor {
         let quoted = input[position..<end]
         let text = Self.text(of: quoted)
         // A string that cannot be read may hide the name of a secret.
-        if let text, secrecy == .none, !names.areBeforeValues(in: XMLValues.decoded(text[...]), &secrets) {
+        if let text, secrecy == .none, !names.mustReplace(text, noting: &secrets) {
             copy(end - position)
             return text
         }
         // The other body may have it with or without escapes.
-        if secrecy != .inherited {
+        switch secrecy {
+        case .own:
             secrets.note(quoted.dropFirst().dropLast())
             if let text { secrets.note(text) }
+        case .none: if let text { secrets.noteUnstructured(text) }
+        case .inherited: break
         }
         output += "\"\(RedactedText.plain)\"".utf8
         position = end

@@ -22,10 +22,10 @@ struct JSONRedactor {
     var openObjects: [Int] = []
     /// The values that were redacted.
     var secrets: Set<String> = []
-    /// The objects that are known to have a member `name` or `key` with the name of a secret, which their other members hold.
-    private let labelled: Set<Int>
-    /// Those that were found.
-    private var found: Set<Int> = []
+    /// What a first reading found that the members `name` and `key` of objects announce.
+    private let announced: [Int: Announcement]
+    /// What this reading finds.
+    private var announcing: [Int: Announcement] = [:]
 
     /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0.
     ///
@@ -37,20 +37,21 @@ struct JSONRedactor {
     /// - Throws: ``Malformed`` when brackets, quotes, members or scalars are not those of JSON.
     static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
         var redactor = JSONRedactor(names: names, input: text)
+        // Also those before the place where the text turns out not to be JSON.
+        defer { secrets.formUnion(redactor.secrets) }
         try redactor.run()
-        if !redactor.found.isEmpty {
+        if !redactor.announcing.isEmpty {
             // The members of an object have no order, so a label may follow the value that it announces.
-            redactor = JSONRedactor(names: names, input: text, labelled: redactor.found)
+            redactor = JSONRedactor(names: names, input: text, announced: redactor.announcing)
             try redactor.run()
         }
-        secrets.formUnion(redactor.secrets)
         return redactor.output
     }
 
-    private init(names: SecretNames, input: [UInt8], labelled: Set<Int> = []) {
+    private init(names: SecretNames, input: [UInt8], announced: [Int: Announcement] = [:]) {
         self.names = names
         self.input = input
-        self.labelled = labelled
+        self.announced = announced
         output.reserveCapacity(input.count)
     }
 
@@ -80,15 +81,20 @@ struct JSONRedactor {
                     space()
                     guard position < input.count, input[position] == UInt8(ascii: ":") else { throw Malformed() }
                     copy(1)
-                    let isLabel = XMLValues.isLabel(Array(name.utf8)[...])
-                    let isOwn = names.contains(name) || !isLabel && labelled.contains(number)
+                    let isOwn = names.contains(name) || SecretNames.isAnnounced(Array(name.utf8)[...], by: announced[number] ?? .nothing)
                     let text = try value(isOwn ? .own : outer == .none ? .none : .inherited)
-                    if isLabel, let text, names.isExactName(text) { found.insert(number) }
+                    if let text, SecretNames.isLabel(Array(name.utf8)[...]) { note(names.announcement(of: text[...]), of: number) }
                 }
             }
         }
         space()
         guard position == input.count else { throw Malformed() }
+    }
+
+    /// Notes what a label of an object announces; of two labels, the one that announces more counts.
+    private mutating func note(_ announcement: Announcement, of object: Int) {
+        guard announcement.rawValue > (announcing[object] ?? .nothing).rawValue else { return }
+        announcing[object] = announcement
     }
 
     /// The index after the closing quote.
@@ -105,7 +111,7 @@ struct JSONRedactor {
     }
 
     mutating func space() {
-        while position < input.count, [0x20, 0x09, 0x0A, 0x0D].contains(input[position]) { copy(1) }
+        while position < input.count, Texts.isBlank(input[position]) { copy(1) }
     }
 
     mutating func copy(_ count: Int) {

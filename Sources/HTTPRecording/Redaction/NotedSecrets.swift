@@ -1,21 +1,45 @@
 import Foundation
 
+/// Where a noted value was, and so how likely it is a word, a date or a number that bodies have in other places, too.
+enum NotedKind {
+    /// A credential of a head, such as a cookie or the value of a secret query parameter: anything that is long enough is looked for.
+    case credential
+    /// The value of a secret name in a body: not a short word, such as `passport` as a `credential`, with which names of members
+    /// would be lost.
+    case body
+    /// A value of a head that may be a secret: only with both a letter and a digit, and not a URL.
+    case other
+}
+
 /// The values that were redacted in an exchange, which its bodies may repeat.
 extension Set<String> {
-    /// Adds a value and what it is without percent-encoding, unless it is too short to be looked for.
-    ///
-    /// - Parameters:
-    ///   - secret: The value.
-    ///   - isFromHead: Whether it comes from a URL or a header field. In a body, a value of letters, `-` and `_` alone is left out: it is
-    ///     often a word, such as `passport` below `credentialType`, with which names of members would be lost.
-    mutating func note(_ secret: some StringProtocol, isFromHead: Bool = false) {
-        guard secret.utf8.count >= ByteScrubber.minimumLength else { return }
-        guard isFromHead || secret.contains(where: { !$0.isLetter && $0 != "-" && $0 != "_" }) else { return }
-        insert(String(secret))
+    /// A word of this length is more likely a secret than a name.
+    private static var wordLength: Int { 16 }
+
+    /// Adds a value and what it is without percent-encoding, unless it is too short or too common to be looked for.
+    mutating func note(_ secret: some StringProtocol, as kind: NotedKind) {
+        if Self.isRare(secret, kind) { insert(String(secret)) }
         guard secret.utf8.contains(UInt8(ascii: "%")), let decoded = secret.removingPercentEncoding else { return }
-        if decoded.utf8.count >= ByteScrubber.minimumLength { insert(decoded) }
+        if Self.isRare(decoded, kind) { insert(decoded) }
     }
 
-    /// Adds a value in UTF-8.
-    mutating func note(_ secret: some Collection<UInt8>) { note(String(decoding: secret, as: UTF8.self)) }
+    /// Adds a value of a body in UTF-8.
+    mutating func note(_ secret: some Collection<UInt8>) { note(String(decoding: secret, as: UTF8.self), as: .body) }
+
+    /// Adds a value of a body that may be part of a document, unless to remove it could take a brace or a quotation mark away.
+    mutating func noteUnstructured(_ secret: some Collection<UInt8>) {
+        if !Texts.hasStructure(secret) { note(secret) }
+    }
+
+    /// Whether a body has a value hardly by chance.
+    private static func isRare(_ secret: some StringProtocol, _ kind: NotedKind) -> Bool {
+        guard secret.utf8.count >= ByteScrubber.minimumLength else { return false }
+        switch kind {
+        case .credential: return !Texts.hasStructure(secret.utf8)
+        case .body: return secret.utf8.count >= wordLength || secret.contains { !$0.isLetter && $0 != "-" && $0 != "_" }
+        case .other:
+            return secret.contains(where: \.isLetter) && secret.contains(where: \.isNumber) && !secret.contains("://")
+                && !Texts.hasStructure(secret.utf8)
+        }
+    }
 }

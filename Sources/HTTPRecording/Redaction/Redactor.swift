@@ -8,14 +8,18 @@ import HTTPTypes
 struct Redactor: Sendable {
     let rules: RecordingRedaction
     private let keptFields: Set<String>
+    /// The names of secrets in bodies.
     private let names: SecretNames
+    /// Those in queries and header fields, where ``RecordingRedaction/keptNames`` do not count.
+    private let headNames: SecretNames
     private let masks: [[Substring]]
     private let key = SymmetricKey(size: .bits256)
 
     init(_ rules: RecordingRedaction) {
         self.rules = rules
         keptFields = Set(rules.keptFields.map { $0.lowercased() }).subtracting(SecretNames.headers)
-        names = SecretNames(rules.secretNames)
+        names = SecretNames(rules.secretNames, keeping: rules.keptNames)
+        headNames = SecretNames(rules.secretNames)
         masks = rules.maskedPaths.map { $0.split(separator: "/", omittingEmptySubsequences: false) }
     }
 
@@ -31,10 +35,10 @@ struct Redactor: Sendable {
         url.items = url.items.map { item in
             if item.isEmpty || rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) { return item }
             let (name, value) = RecordedURL.parts(of: item)
-            secrets.note(value ?? name, isFromHead: true)
+            let isSecretName = value != nil && headNames.contains(name.removingPercentEncoding ?? String(name))
+            secrets.note(value ?? name, as: isSecretName ? .credential : .other)
             // A parameter without a value may be a secret by itself.
             guard let value else { return RedactedText.hashed(name) }
-            let isSecretName = names.contains(name.removingPercentEncoding ?? String(name))
             return "\(name)=\(isSecretName ? RedactedText.plain : RedactedText.hashed(value))"
         }
         return url.text
@@ -51,12 +55,12 @@ struct Redactor: Sendable {
         fields.map { field in
             let name = field.name.canonicalName
             if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
-            if keptFields.contains(name) { return "\(field.name.rawName): \(field.value)" }
-            if isRequest || SecretNames.headers.contains(name) || names.contains(name) {
-                secrets.note(field.value, isFromHead: true)
-                // A credential follows its scheme (RFC 9110, section 11.4), a cookie its name.
-                for part in field.value.split(separator: " ") { secrets.note(part, isFromHead: true) }
-                for part in field.value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(part, isFromHead: true) }
+            if keptFields.contains(name) {
+                let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
+                return "\(field.name.rawName): \(isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value)"
+            }
+            if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
+                HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
             }
             return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
         }
@@ -70,13 +74,14 @@ struct Redactor: Sendable {
     ///   - secrets: The values that were redacted in heads of this exchange, which the body loses, too.
     ///   - found: Gets the values that are redacted in the body.
     /// - Returns: The body without secrets.
-    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, or looks like JSON or XML or claims to be that
-    ///   and cannot be read: its secrets cannot be found.
+    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed or has several parts, or looks like JSON or XML or
+    ///   claims to be that and cannot be read: its secrets cannot be found. Those that were found before are noted nevertheless.
     func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>, found: inout Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
         }
+        guard !fields.mediaType.hasPrefix("multipart/") else { throw Self.refusal("has several parts (multipart)") }
         let redacted: [UInt8]
         let format = BodyFormat(of: bytes, fields)
         switch format {
@@ -135,7 +140,7 @@ struct Redactor: Sendable {
         var lines: [[UInt8]] = []
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             let line = Array(line)
-            try lines.append(line.allSatisfy(BodyFormat.isBlank) ? line : json(line, &secrets))
+            try lines.append(line.allSatisfy(BodyFormat.mayPrecedeJSON) ? line : json(line, &secrets))
         }
         return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
@@ -144,10 +149,15 @@ struct Redactor: Sendable {
         let items = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
             guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return Array(item) }
             let name = String(decoding: item[..<equals], as: UTF8.self)
-            guard names.contains(name.removingPercentEncoding ?? name) else { return Array(item) }
-            let value = String(decoding: item[(equals + 1)...], as: UTF8.self)
-            secrets.note(value)
-            secrets.note(value.replacing("+", with: " "))
+            let value = item[(equals + 1)...]
+            let spaced = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+            if names.contains(name.removingPercentEncoding ?? name) {
+                secrets.note(value)
+                secrets.note(spaced)
+            } else {
+                guard names.mustReplace(spaced, noting: &secrets) else { return Array(item) }
+                secrets.noteUnstructured(PercentEncoding.leniently(spaced))
+            }
             return Array(item[...equals]) + RedactedText.plain.utf8
         }
         return Array(items.joined(separator: [UInt8(ascii: "&")]))
@@ -159,7 +169,7 @@ struct Redactor: Sendable {
         for mask in masks where mask.count <= segments.count {
             guard zip(mask, segments).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
             for (index, part) in mask.enumerated() where part == "*" {
-                secrets.note(segments[index], isFromHead: true)
+                secrets.note(segments[index], as: .credential)
                 segments[index] = RedactedText.plain
             }
         }

@@ -7,43 +7,54 @@ extension SecretNames {
         return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: contains)
     }
 
-    /// Whether a text is the name of a secret, or has it as a word.
-    func isName(_ text: [UInt8]) -> Bool {
-        isMentioned(in: text) || contains(String(decoding: XMLValues.trimmed(text[...]), as: UTF8.self))
-    }
-
-    /// Whether a text without blanks is the name of a secret; other text with such a word, such as a title, announces nothing.
-    func isExactName(_ text: [UInt8]) -> Bool {
-        let name = XMLValues.trimmed(text[...])
-        return !name.contains(where: XMLValues.isBlank) && contains(String(decoding: name, as: UTF8.self))
-    }
-
-    /// Whether the name of a secret stands before a value in a text: before `=` or `:`, in a tag, or as a label in JSON.
+    /// Whether a value of JSON or of a form has a query, a setting or a document in which the name of a secret stands before its value.
+    ///
+    /// It does not read the document, so its time grows with the length alone, however many documents are inside one another.
     ///
     /// - Parameters:
-    ///   - text: The text without escapes and references.
+    ///   - text: The value without the escapes of the body.
     ///   - secrets: Gets the values of its settings.
-    /// - Returns: Whether the text must be replaced.
-    func areBeforeValues(in text: [UInt8], _ secrets: inout Set<String>) -> Bool {
+    /// - Returns: Whether the value must be replaced as a whole.
+    func mustReplace(_ text: [UInt8], noting secrets: inout Set<String>) -> Bool {
         // Most values have none of these characters, and need no search for names.
-        guard text.contains(where: { "<=:".utf8.contains($0) }), isMentioned(in: text) else { return false }
-        // A document that is JSON may have labels. Escapes double with each document inside another one, so few fit.
-        if let first = text.first(where: { !XMLValues.isBlank($0) }), "{[".utf8.contains(first),
-            let document = try? JSONRedactor.redacted(text, self, &secrets), document != text
-        {
-            return true
-        }
-        if TextRedactor.redacted(text, self, &secrets) != text { return true }
-        return text.split(separator: UInt8(ascii: "<")).dropFirst(text.first == UInt8(ascii: "<") ? 0 : 1).contains { tag in
-            let name = tag.drop { $0 == UInt8(ascii: "/") }.prefix { !XMLValues.isBlank($0) && !"/>".utf8.contains($0) }
-            return contains(XMLValues.localName(name))
-        }
+        guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
+        let decoded = TextDecoding.decoded(text)
+        guard isMentioned(in: decoded) else { return false }
+        if TextRedactor.redacted(decoded, self, &secrets) != decoded { return true }
+        return decoded.contains { "{<".utf8.contains($0) } && standsAlone(in: decoded)
     }
 
-    /// Whether a text has a query, a setting or a document in which the name of a secret is.
+    /// Whether the name of a secret stands alone between quotation marks or the ends of tags: as a label, a member, a tag, or the whole
+    /// text of an element or attribute.
+    private func standsAlone(in text: [UInt8]) -> Bool {
+        var begin: Int?
+        for (index, byte) in text.enumerated() where "\"'<>".utf8.contains(byte) {
+            if let begin, isName(text[begin..<index], isTag: text[begin - 1] == UInt8(ascii: "<")) { return true }
+            begin = index + 1
+        }
+        return false
+    }
+
+    /// Whether a piece of text between two delimiters is the name of a secret and nothing else; of a tag, its name counts.
+    private func isName(_ piece: ArraySlice<UInt8>, isTag: Bool) -> Bool {
+        var name = piece.drop(while: isMargin)
+        if isTag {
+            if name.first == UInt8(ascii: "/") { name = name.dropFirst() }
+            name = name.prefix { !Texts.isBlank($0) && $0 != UInt8(ascii: "/") }
+            name = name[((name.lastIndex(of: UInt8(ascii: ":")) ?? name.startIndex - 1) + 1)...]
+        }
+        name = name[..<((name.lastIndex { !isMargin($0) } ?? name.startIndex - 1) + 1)]
+        guard !name.isEmpty, name.allSatisfy(TextRedactor.isWord) else { return false }
+        return contains(String(decoding: name, as: UTF8.self))
+    }
+
+    /// Whether a byte may be around a name: a blank, or the backslash of an escaped quotation mark.
+    private func isMargin(_ byte: UInt8) -> Bool { Texts.isBlank(byte) || byte == UInt8(ascii: "\\") }
+
+    /// Whether a value of XML has a query, a setting or a document in which the name of a secret is.
     ///
     /// - Parameters:
-    ///   - text: The text without escapes and references.
+    ///   - text: The text without references.
     ///   - secrets: Gets the values of its settings.
     /// - Returns: Whether the text must be replaced.
     func isSetting(_ text: [UInt8], _ secrets: inout Set<String>) -> Bool {

@@ -4,20 +4,51 @@ struct SecretNames: Sendable {
     static let headers: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
     ]
-    private static let words = [
-        "apikey", "accesskey", "assertion", "authorization", "cookie", "credential", "passphrase", "passwd", "password", "privatekey",
-        "secret", "securestring", "session", "signature", "token", "verifier",
+    /// What makes a name secret wherever it is in the name.
+    private static let words: Set<String> = [
+        "accesskey", "accountkey", "apikey", "assertion", "authorization", "backupcode", "clientkey", "cookie", "credential", "csrf",
+        "encryptionkey", "masterkey", "otpcode", "passphrase", "passwd", "password", "privatekey", "recoverycode", "secret",
+        "securestring", "sessid", "session", "sharedkey", "signature", "signingkey", "subscriptionkey", "tlskey", "token", "verifier",
+        "xsrf",
     ]
+    /// What is secret as a whole name.
     private static let names: Set<String> = [
         "auth", "cvc", "cvv", "devicecode", "jwt", "key", "otp", "pass", "pin", "pwd", "sig", "sid", "usercode",
     ]
+    /// What makes a name secret as its last part, as in `userPin` and `db_pwd`.
+    private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
+    /// The ends of names that say something about a secret, as in `token_type`.
+    private static let harmlessEnds = [
+        "type", "types", "method", "methods", "endpoint", "endpoints", "supported", "count", "length", "expiresin", "expiresat", "expiry",
+        "expires",
+    ]
     private let further: Set<String>
+    private let kept: Set<String>
 
-    init(_ further: Set<String> = []) { self.further = Set(further.map(Self.folded)) }
+    /// Takes the caller's names.
+    ///
+    /// - Parameters:
+    ///   - further: Names that are secret, too.
+    ///   - kept: Names that are not secret, although a rule says so.
+    init(_ further: Set<String> = [], keeping kept: Set<String> = []) {
+        self.further = Set(further.map(Self.folded))
+        self.kept = Set(kept.map(Self.folded))
+    }
 
+    /// Whether a value of this name is secret.
     func contains(_ name: some StringProtocol) -> Bool {
-        let name = Self.folded(name)
-        return Self.names.contains(name) || further.contains(name) || Self.words.contains { name.contains($0) }
+        let folded = Self.folded(name)
+        guard !kept.contains(folded) else { return false }
+        if Self.names.contains(folded) || further.contains(folded) { return true }
+        if Self.words.contains(where: { folded.contains($0) }), !Self.harmlessEnds.contains(where: { folded.hasSuffix($0) }) { return true }
+        return Self.lastParts.contains(Self.lastPart(of: name))
+    }
+
+    /// Whether a name is nothing else than one of the words and names, and so cannot be the title of something.
+    func isExact(_ name: some StringProtocol) -> Bool {
+        let folded = Self.folded(name)
+        guard !kept.contains(folded) else { return false }
+        return Self.names.contains(folded) || further.contains(folded) || Self.words.contains(folded)
     }
 
     /// The words of a text that may be names: letters, digits, `-`, `_` and the other character.
@@ -25,7 +56,20 @@ struct SecretNames: Sendable {
         text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }
     }
 
-    private static func folded(_ name: some StringProtocol) -> String {
-        name.lowercased().filter { $0 != "-" && $0 != "_" }
+    /// The letters and digits of a name, in lower case.
+    private static func folded(_ name: some StringProtocol) -> String { name.lowercased().filter { $0.isLetter || $0.isNumber } }
+
+    /// The last part of a name, in lower case: parts end at other characters than letters and digits, and before a capital letter.
+    private static func lastPart(of name: some StringProtocol) -> String {
+        var part: [Character] = []
+        for character in name.reversed() {
+            guard character.isLetter || character.isNumber else {
+                if part.isEmpty { continue }
+                break
+            }
+            if character.isLowercase, part.last?.isUppercase == true { break }
+            part.append(character)
+        }
+        return String(part.reversed()).lowercased()
     }
 }

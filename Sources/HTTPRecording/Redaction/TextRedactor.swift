@@ -37,8 +37,8 @@ enum TextRedactor {
 
     /// Notes the rest of a line, and its beginning up to what may end a value in a query, in code or in JSON.
     private static func note(_ rest: ArraySlice<UInt8>, _ secrets: inout Set<String>) {
-        secrets.note(rest)
-        secrets.note(rest.drop { "\\\"'".utf8.contains($0) }.prefix { !"\\\"' &,;<>)]}\t".utf8.contains($0) })
+        secrets.noteUnstructured(Texts.trimmed(rest))
+        secrets.noteUnstructured(rest.drop { "\\\"'".utf8.contains($0) }.prefix { !"\\\"' &,;<>{}[]()\t".utf8.contains($0) })
     }
 
     /// Whether the last word of a run, with or without the words that dots join to it, is the name of a secret.
@@ -52,10 +52,21 @@ enum TextRedactor {
     /// the line.
     private static func beginOfValue(_ text: [UInt8], after end: Int) -> Int? {
         var index = end
-        while case let length = gap(text, at: index), length > 0 { index += length }
+        // With more indices, a long row of them would be read again from each one.
+        var hasIndex = false
+        while true {
+            if case let length = gap(text, at: index), length > 0 {
+                index += length
+            } else if !hasIndex, case let length = arrayIndex(text, at: index), length > 0 {
+                index += length
+                hasIndex = true
+            } else {
+                break
+            }
+        }
         guard index < text.count, text[index] == UInt8(ascii: "=") || text[index] == UInt8(ascii: ":") else { return nil }
         index += 1
-        while index < text.count, isBlank(text[index]) { index += 1 }
+        while index < text.count, isSpace(text[index]) { index += 1 }
         return index < text.count && text[index] != 0x0A && text[index] != 0x0D ? index : nil
     }
 
@@ -64,14 +75,22 @@ enum TextRedactor {
     /// The name may be in JSON inside a string, as in `{\"password\":`, or an index, as in `user['password'] =`.
     private static func gap(_ text: [UInt8], at index: Int) -> Int {
         guard index < text.count else { return 0 }
-        if text[index] < 0x80 { return isBlank(text[index]) || "\\\"'])".utf8.contains(text[index]) ? 1 : 0 }
+        if text[index] < 0x80 { return isSpace(text[index]) || "\\\"'])".utf8.contains(text[index]) ? 1 : 0 }
         return wideGaps.first { text[index...].starts(with: $0) }?.count ?? 0
     }
 
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    /// The number of bytes of an index, such as `[]` in `tokens[]=x` and `[0]`; 0 when there is none.
+    private static func arrayIndex(_ text: [UInt8], at index: Int) -> Int {
+        guard index < text.count, text[index] == UInt8(ascii: "[") else { return 0 }
+        let end = text[(index + 1)...].firstIndex { !(0x30...0x39).contains($0) }
+        guard let end, text[end] == UInt8(ascii: "]") else { return 0 }
+        return end + 1 - index
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// Whether a byte may be part of a run with a name at its end: letters, digits, `-`, `_` and `.`, and characters beyond ASCII.
-    private static func isWord(_ byte: UInt8) -> Bool {
+    static func isWord(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), 0x80...: true
         default: false

@@ -16,14 +16,12 @@ extension XMLRedactor {
         if isEmpty { index += 1 }
         guard index < input.count, input[index] == UInt8(ascii: ">") else { throw Malformed() }
 
-        let inherits = open.last.map { $0.isSecret || ($0.announcesSecret && !XMLValues.isLabel(name)) } ?? false
-        let isSecret = inherits || names.contains(XMLValues.localName(name))
-        // As in <param name="password" value="x"/>.
-        let isLabelled = attributes.contains { XMLValues.isLabel($0.name) && values.isSecretName(input[$0.value]) }
+        let element = opened(name, attributes)
+        let isWithinSecret = names.contains(Texts.localName(name)) || isAnnounced(name) || (open.last?.childSecrecy ?? .none) != .none
         for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
             copy(to: attribute.value.lowerBound)
-            let isOwn = names.contains(XMLValues.localName(attribute.name)) || (isLabelled && !XMLValues.isLabel(attribute.name))
-            let secrecy: Secrecy = isOwn ? .own : isSecret ? .inherited : .none
+            let isOwn = names.contains(Texts.localName(attribute.name)) || SecretNames.isAnnounced(attribute.name, by: element.announcement)
+            let secrecy: Secrecy = isOwn ? .own : isWithinSecret ? .inherited : .none
             if let value = values.replacement(for: input[attribute.value], secrecy, &secrets) {
                 output += value
                 position = attribute.value.upperBound
@@ -31,7 +29,27 @@ extension XMLRedactor {
         }
         copy(to: index + 1)
         hasRoot = true
-        if !isEmpty { open.append(Element(name: name, isSecret: isSecret || isLabelled)) }
+        if !isEmpty { open.append(element) }
+    }
+
+    /// What is secret in an element, by its name, its attributes and the element that it is in.
+    private func opened(_ name: ArraySlice<UInt8>, _ attributes: [(name: ArraySlice<UInt8>, value: Range<Int>)]) -> Element {
+        let inherited = open.last?.childSecrecy ?? .none
+        let (isNamed, isBesideLabel) = (names.contains(Texts.localName(name)), isAnnounced(name))
+        // As in <param name="password" value="x"/>.
+        let label =
+            attributes.filter { SecretNames.isLabel($0.name) }.map { names.announcement(of: input[$0.value]) }
+            .max { $0.rawValue < $1.rawValue } ?? .nothing
+        // What is announced may be the only child, as in <value><string>x</string></value>. Deeper values may be anything.
+        let isWhole = isNamed || label == .everything || inherited != .none
+        return Element(
+            name: name, secrecy: isNamed || isBesideLabel || label != .nothing ? .own : inherited,
+            childSecrecy: isBesideLabel ? .own : isWhole ? .inherited : .none, announcement: label)
+    }
+
+    /// Whether the label before an element, in the same one, makes it secret.
+    private func isAnnounced(_ name: ArraySlice<UInt8>) -> Bool {
+        SecretNames.isAnnounced(name, by: open.last?.announcement ?? .nothing)
     }
 
     private func attribute(at index: inout Int) throws(Malformed) -> (name: ArraySlice<UInt8>, value: Range<Int>) {
@@ -57,14 +75,14 @@ extension XMLRedactor {
         guard index < input.count, input[index] == UInt8(ascii: ">"), let element = open.popLast(), element.name.elementsEqual(name) else {
             throw Malformed()
         }
-        if XMLValues.isLabel(name), !open.isEmpty { open[open.count - 1].announcesSecret = values.isSecretName(element.label[...]) }
+        if SecretNames.isLabel(name), !open.isEmpty { open[open.count - 1].announcement = names.announcement(of: element.label[...]) }
         copy(to: index + 1)
     }
 
     /// The name of an element, an attribute or a target.
     func name(at index: inout Int) throws(Malformed) -> ArraySlice<UInt8> {
         let begin = index
-        while index < input.count, !XMLValues.isBlank(input[index]), !"<>/='\"&?![]".utf8.contains(input[index]) { index += 1 }
+        while index < input.count, !Texts.isBlank(input[index]), !"<>/='\"&?![]".utf8.contains(input[index]) { index += 1 }
         guard index > begin else { throw Malformed() }
         return input[begin..<index]
     }
@@ -72,7 +90,7 @@ extension XMLRedactor {
     /// Whether there was white space.
     private func skipSpace(_ index: inout Int) -> Bool {
         let begin = index
-        while index < input.count, XMLValues.isBlank(input[index]) { index += 1 }
+        while index < input.count, Texts.isBlank(input[index]) { index += 1 }
         return index > begin
     }
 }

@@ -10,12 +10,14 @@ struct XMLRedactor {
 
     struct Element {
         let name: ArraySlice<UInt8>
-        /// Whether its name, or text before, makes what follows in it secret.
-        var isSecret: Bool
+        /// Whether its text is secret: by its name, by a label, or by text before.
+        var secrecy: Secrecy
+        /// Whether all that is in its children is secret.
+        var childSecrecy: Secrecy
+        /// What its attributes, or the last child called `name` or `key`, announce.
+        var announcement = Announcement.nothing
         /// The text so far of an element that is called `name` or `key`.
         var label: [UInt8] = []
-        /// Whether the last child called `name` or `key` has the name of a secret, which its siblings hold.
-        var announcesSecret = false
     }
 
     /// The nesting of elements beyond which a document is refused.
@@ -44,8 +46,9 @@ struct XMLRedactor {
         guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { throw Malformed() }
         var redactor = XMLRedactor(names: names, input: text)
         redactor.output.reserveCapacity(text.count)
+        // Also those before the place where the text turns out to be malformed.
+        defer { secrets.formUnion(redactor.secrets) }
         try redactor.run()
-        secrets.formUnion(redactor.secrets)
         return redactor.output
     }
 
@@ -93,19 +96,18 @@ struct XMLRedactor {
     private mutating func text(_ range: Range<Int>, upTo end: Int) throws(Malformed) {
         let text = input[range]
         guard let element = open.last else {
-            guard range.upperBound == end, text.allSatisfy(XMLValues.isBlank) else { throw Malformed() }
+            guard range.upperBound == end, text.allSatisfy(Texts.isBlank) else { throw Malformed() }
             return copy(to: end)
         }
-        if XMLValues.isLabel(element.name), element.label.count < 256 {
-            let part = element.label.isEmpty ? text.drop(while: XMLValues.isBlank) : text
+        if SecretNames.isLabel(element.name), element.label.count < 256 {
+            let part = element.label.isEmpty ? text.drop(while: Texts.isBlank) : text
             open[open.count - 1].label += part.prefix(256)
         }
-        let isSecret = element.isSecret || element.announcesSecret
-        guard isSecret || values.mentionsSecret(text) else { return copy(to: end) }
-        let isOwn = element.announcesSecret || names.contains(XMLValues.localName(element.name))
-        let replacement = values.replacement(for: text, !isSecret ? .none : isOwn ? .own : .inherited, &secrets)
+        let secrecy = element.announcement == .everything ? .own : element.secrecy
+        guard secrecy != .none || values.mentionsSecret(text) else { return copy(to: end) }
+        let replacement = values.replacement(for: text, secrecy, &secrets)
         // A CDATA section, a comment or a child may divide a secret from its name, or from its own rest.
-        if !isSecret { open[open.count - 1].isSecret = true }
+        if secrecy == .none { (open[open.count - 1].secrecy, open[open.count - 1].childSecrecy) = (.inherited, .inherited) }
         guard let replacement else { return copy(to: end) }
         output += replacement
         position = end

@@ -32,6 +32,20 @@ import Testing
         #expect(result == Array(repeating: "REDACTED", count: secrets.count).joined(separator: " "))
     }
 
+    @Test("A long secret with many repetitions takes no more time than other text", .timeLimit(.minutes(1)))
+    func repetitions() {
+        let secret = String(repeating: "1", count: 1 << 20) + "2"
+        let text = Array("{\"pin\":\"\(secret)\",\"x\":\"\(String(repeating: "1", count: 2 << 20))\"}".utf8)
+        let scrubbed = ByteScrubber([secret]).scrubbed(text, isJSON: true)
+        #expect(scrubbed.count < 1_000)
+    }
+
+    @Test("A private key becomes one word, also in JSON and XML", arguments: ["\"", "<", ""])
+    func privateKeys(end: String) {
+        let key = "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----"
+        #expect(scrubbed("a \(key)\(end) b") == "a REDACTED\(end) b")
+    }
+
     @Test("JSON Web Tokens are removed, and other words that begin like one are not")
     func tokens() {
         #expect(scrubbed("a eyJhbGciOiJI.e30.c2ln b") == "a REDACTED b")

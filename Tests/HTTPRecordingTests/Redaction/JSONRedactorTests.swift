@@ -33,6 +33,11 @@ import Testing
             #"https://b.s3/x?X-Amz-Signature=canary&X-Amz-Security-Token=canary"#, #"https:\/\/api\/x?access_token=canary"#,
             #"{\"password\":\"canary\"}"#, #"{\"passw\u006frd\":\"canary\"}"#, #"<token>canary</token>"#, #"&lt;token>canary"#,
             #"a: b\nX-Api-Key: canary"#, #"Password\u003dcanary"#, #"[{\"name\":\"password\",\"value\":\"canary\"}]"#,
+            #"body: [{\"name\":\"password\",\"value\":\"canary\"}]"#, #"<param name=\"password\" value=\"canary\"/>"#,
+            #"<name>password</name><value>canary</value>"#, #"<input type=\"hidden\" name=\"csrf_token\" value=canary>"#,
+            #"<s:a><s:token xml:lang='en'>canary</s:token></s:a>"#, #"https://h/?token[]=canary"#, #"?tokens[0]=canary"#,
+            #"?password%5B%5D=canary"#, #"https://h/login?return_to=https%3A%2F%2Fapi%2Fcb%3Faccess_token%3Dcanary1234"#,
+            #"a%253Ftoken%253Dcanary"#, #"{\\\"password\\\" : \\\"canary\\\"}"#,
         ])
     func embedded(value: String) throws {
         for (begin, end) in [("{\"a\":\"", "\"}"), ("[\"b\", \"", "\"]"), ("\"", "\"")] {
@@ -51,7 +56,7 @@ import Testing
         arguments: [
             "https://api/x?page=2", "the password is secret", #"{\"a\":\"b\"}"#, #"C:\\temp\n<b>&amp;\u00e9 \"x\" \/"#, "a=b: c",
             "at 12:00: see the token", "", "https://api/sessions?page=2", "data:image/png;base64,iVBOR/key/pin+sid/w0KGg==",
-            "a <b> c, token",
+            "a <b> c, token", "<token", "token> a", #"{x} \"/session\" \"the token\""#, "100% token", "a\\\\token",
         ])
     func otherStrings(value: String) throws {
         let text = "{\"a\":\"\(value)\"}"
@@ -73,6 +78,12 @@ import Testing
                 #"[{"name":"USB Security Key","id":17},{"name":"Session 1","id":18}]"#
             ),
             (#"{"key":"user","v":"bob"}"#, #"{"key":"REDACTED","v":"bob"}"#),
+            (
+                #"{"id":1296269,"name":"cookiecutter","url":"https://h/1"}"#, #"{"id":1296269,"name":"cookiecutter","url":"https://h/1"}"#
+            ),
+            (#"{"name":"Client Secret","Value":"x","id":1}"#, #"{"name":"Client Secret","Value":"REDACTED","id":1}"#),
+            (#"{"value":"4711","name":"user.pin"}"#, #"{"value":"REDACTED","name":"user.pin"}"#),
+            (#"{"name":"token","id":1,"key":"user"}"#, #"{"name":"token","id":0,"key":"REDACTED"}"#),
             (#"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#, #"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#),
         ])
     func labels(text: String, result: String) throws { #expect(try redacted(text) == result) }
@@ -104,6 +115,34 @@ import Testing
         ])
     func malformed(text: String) {
         #expect(throws: JSONRedactor.Malformed.self) { try redacted(text) }
+    }
+
+    @Test("Secrets before the place where JSON turns out to be malformed are noted")
+    func noted() {
+        var secrets: Set<String> = []
+        #expect(throws: JSONRedactor.Malformed.self) {
+            try JSONRedactor.redacted(Array(#"{"password":"hunter2-hunter2","a""#.utf8), SecretNames(), &secrets)
+        }
+        #expect(secrets == ["hunter2-hunter2"])
+    }
+
+    @Test("What a string contains is not noted as a whole, because it could be a document of the other body")
+    func structure() throws {
+        var secrets: Set<String> = []
+        let text = #"{"debug":"body {\"pin\":47114711}"}"#
+        _ = try JSONRedactor.redacted(Array(text.utf8), SecretNames(), &secrets)
+        #expect(secrets == ["47114711"])
+    }
+
+    @Test("Labels in documents inside one another take no more time than other text", .timeLimit(.minutes(1)))
+    func nestedDocuments() throws {
+        var text = #"[{"name":"pin"}]"#
+        for _ in 0..<40 {
+            let inner = text.replacing("\\", with: "\\u005c").replacing("\"", with: "\\u0022")
+            text = "[{\"name\":\"pin\"},\"\(inner)\"]"
+            if text.utf8.count > 1 << 20 { break }
+        }
+        #expect(try redacted(text) == #"[{"name":"pin"},"REDACTED"]"#)
     }
 
     @Test("Nesting of a hundred thousand levels is no problem")

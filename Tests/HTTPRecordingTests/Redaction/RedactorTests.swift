@@ -37,6 +37,17 @@ import Testing
         #expect(throws: TransportError(.recordingFailed, "")) { try redacted("{\"a\":1}\nplain text", type) }
     }
 
+    @Test(
+        "A value of a form with a query or a document is replaced as a whole",
+        arguments: [
+            ("a=b&url=https%3A%2F%2Fh%2F%3Ftoken%3Dx", "a=b&url=REDACTED"),
+            ("payload=%7B%22token%22%3A%22x%22%7D&c=d", "payload=REDACTED&c=d"),
+            ("a=the+token+is+b&c=https%3A%2F%2Fh%2F%3Fpage%3D2", "a=the+token+is+b&c=https%3A%2F%2Fh%2F%3Fpage%3D2"),
+        ])
+    func formValues(text: String, result: String) throws {
+        #expect(try redacted(text, "application/x-www-form-urlencoded") == result)
+    }
+
     @Test("A stream of events with JSON is refused, and one with text is not")
     func events() throws {
         for text in ["data: {\"token\":\"x\"}\n\n", "event: a\rdata:{\"token\":\"x\"}\r\r", "\u{FEFF}data: [{\"token\":\"x\"}]\n\n"] {

@@ -32,13 +32,22 @@ import Testing
             ("got {\\\"password\\\":\\\"x\\\"}", "got {\\\"password\\\":REDACTED"),
             ("$config['password'] = 'x'", "$config['password'] = REDACTED"),
             ("user[password]=x", "user[password]=REDACTED"), ("(pin) : 1", "(pin) : REDACTED"), ("\"a.pin\": 1", "\"a.pin\": REDACTED"),
-            ("api.code=1", "api.code=REDACTED"), ("the api.code: 1", "the api.code: REDACTED"),
+            ("token[]=x", "token[]=REDACTED"), ("tokens[12] = x", "tokens[12] = REDACTED"),
+            ("user[pin][0]=x", "user[pin][0]=REDACTED"), ("api.code=1", "api.code=REDACTED"), ("the api.code: 1", "the api.code: REDACTED"),
         ])
     func insideBrackets(text: String, result: String) { #expect(redacted(text) == result) }
 
+    @Test("Of the rest of a line nothing is noted that has quotation marks or brackets in it")
+    func noted() {
+        var secrets: Set<String> = []
+        _ = TextRedactor.redacted(
+            Array("pin: 47114711}, x\npassword = 'hunter2-x' y\ntoken: a long phrase-1 ".utf8), SecretNames(), &secrets)
+        #expect(secrets == ["47114711", "hunter2-x", "a long phrase-1"])
+    }
+
     @Test("Many blanks and quotation marks take no more time than other text", .timeLimit(.minutes(1)))
     func longGaps() {
-        for part in ["\u{A0} ", "”]", "“ ”", " pin ", ".\u{A0}"] {
+        for part in ["\u{A0} ", "”]", "“ ”", " pin ", ".\u{A0}", "[1]", "[", "[11", "pin[ ]"] {
             let text = String(repeating: part, count: 50_000)
             #expect(redacted(text) == text)
         }

@@ -65,9 +65,46 @@ import Testing
                 "<d><name>token</name><v>x</v><name>user</name><v>bob</v></d>",
                 "<d><name>token</name><v>REDACTED</v><name>user</name><v>bob</v></d>"
             ),
+            ("<d name=\"Session 1\" id=\"18\"><a>1</a></d>", "<d name=\"Session 1\" id=\"18\"><a>1</a></d>"),
+            (
+                "<d><name>USB Security Key</name><id>17</id><name>Session 1</name><id>18</id></d>",
+                "<d><name>USB Security Key</name><id>17</id><name>Session 1</name><id>18</id></d>"
+            ),
+            (
+                "<d><name>Client Secret</name><value>x</value><id>1</id></d>",
+                "<d><name>Client Secret</name><value>REDACTED</value><id>1</id></d>"
+            ),
+            (
+                "<p name=\"Client Secret\" id=\"1\" Value=\"x\">y<value>z</value></p>",
+                "<p name=\"Client Secret\" id=\"1\" Value=\"REDACTED\">REDACTED<value>REDACTED</value></p>"
+            ),
+            ("<d><value>x</value><name>token</name></d>", "<d><value>x</value><name>token</name></d>"),
             ("<d><name><![CDATA[token]]></name><v>x</v></d>", "<d><name><![CDATA[token]]></name><v>REDACTED</v></d>"),
         ])
     func labels(text: String, result: String) throws { #expect(try redacted(text) == result) }
+
+    @Test(
+        "A labelled value and the child of an announced one are noted, and what is deeper is not",
+        arguments: [
+            ("<r><param name=\"password\">hunter2-hunter2</param></r>", ["hunter2-hunter2"]),
+            ("<m><name>password</name><value><string>hunter2-hunter2</string></value></m>", ["hunter2-hunter2"]),
+            ("<m><name>password</name><value><a><b>10000042-x</b></a></value></m>", []),
+            ("<token>hunter2-hunter2<a>10000042-x</a></token>", ["hunter2-hunter2"]),
+        ])
+    func noted(text: String, result: [String]) throws {
+        var secrets: Set<String> = []
+        _ = try XMLRedactor.redacted(Array(text.utf8), SecretNames(), &secrets)
+        #expect(secrets == Set(result))
+    }
+
+    @Test("Secrets before the place where a document turns out to be malformed are noted")
+    func notedBefore() {
+        var secrets: Set<String> = []
+        #expect(throws: XMLRedactor.Malformed.self) {
+            try XMLRedactor.redacted(Array("<a><token>hunter2-hunter2</token>".utf8), SecretNames(), &secrets)
+        }
+        #expect(secrets == ["hunter2-hunter2"])
+    }
 
     @Test(
         "What is no well-formed XML is refused",

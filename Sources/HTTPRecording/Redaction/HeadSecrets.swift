@@ -1,0 +1,53 @@
+/// Finds what may be a secret in the values of header fields.
+enum HeadSecrets {
+    /// Notes what may be a secret in the value of a field.
+    ///
+    /// - Parameters:
+    ///   - value: The field's value.
+    ///   - name: The field's name in lower case.
+    ///   - isSecret: Whether the name is that of a secret.
+    ///   - secrets: Gets the values.
+    static func note(_ value: String, of name: String, isSecret: Bool, _ secrets: inout Set<String>) {
+        switch name {
+        case "cookie": for pair in value.split(separator: ";") { noteCookie(pair, &secrets) }
+        // What follows the first pair are attributes, such as the path.
+        case "set-cookie": noteCookie(value.prefix { $0 != ";" }, &secrets)
+        default:
+            secrets.note(value, as: isSecret ? .credential : .other)
+            // A credential follows its scheme (RFC 9110, section 11.4).
+            if isSecret, let blank = value.firstIndex(of: " ") {
+                secrets.note(withoutQuotes(value[blank...]), as: .credential)
+            }
+            for part in value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(withoutQuotes(part), as: .other) }
+        }
+    }
+
+    /// Returns the challenges of a server for the recording, without what follows a scheme if it is no parameter: Negotiate and NTLM send
+    /// part of a login in its place (RFC 9110, section 11.3).
+    static func challenge(_ value: String, _ secrets: inout Set<String>) -> String {
+        value.split(separator: ",", omittingEmptySubsequences: false).map { challenge in
+            let words = challenge.split(separator: " ")
+            guard words.count == 2, isToken68(words[1]) else { return String(challenge) }
+            secrets.note(words[1], as: .credential)
+            return "\(challenge.prefix { $0 == " " })\(words[0]) \(RedactedText.plain)"
+        }.joined(separator: ",")
+    }
+
+    /// Whether a text is a `token68` (RFC 9110, section 11.2): it may have `=` at its end only.
+    private static func isToken68(_ text: Substring) -> Bool {
+        let rest = text.drop { $0.isASCII && ($0.isLetter || $0.isNumber || "-._~+/".contains($0)) }
+        return rest.startIndex > text.startIndex && rest.allSatisfy { $0 == "=" }
+    }
+
+    private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {
+        guard let equals = pair.firstIndex(of: "=") else { return secrets.note(withoutQuotes(pair), as: .credential) }
+        secrets.note(withoutQuotes(pair[pair.index(after: equals)...]), as: .credential)
+    }
+
+    /// The text without blanks and quotation marks at its ends.
+    private static func withoutQuotes(_ text: Substring) -> Substring {
+        let begin = text.drop { " \t\"'".contains($0) }
+        guard let last = begin.lastIndex(where: { !" \t\"'".contains($0) }) else { return begin }
+        return begin[...last]
+    }
+}

@@ -1,0 +1,39 @@
+import ApproovBase
+
+/// Takes off the encodings that a value of a body may have: it may be a document or a query inside another one.
+enum TextDecoding {
+    /// How many encodings inside one another are taken off.
+    private static let maximumRounds = 3
+
+    /// The text without references of XML, percent-encoding and `\uXXXX` of ASCII.
+    static func decoded(_ text: [UInt8]) -> [UInt8] {
+        var text = text
+        for _ in 0..<maximumRounds {
+            let next = withoutEscapes(PercentEncoding.leniently(References.decoded(text[...])))
+            if next == text { break }
+            text = next
+        }
+        return text
+    }
+
+    /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`.
+    private static func withoutEscapes(_ text: [UInt8]) -> [UInt8] {
+        guard text.contains(UInt8(ascii: "\\")) else { return text }
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count)
+        var index = 0
+        while index < text.count {
+            if text[index] == UInt8(ascii: "\\"), text.count - index >= 6, text[index...].starts(with: "\\u00".utf8),
+                (0x30...0x37).contains(text[index + 4]),
+                let code = UInt8(String(decoding: text[index + 4..<index + 6], as: UTF8.self), radix: 16)
+            {
+                output.append(code)
+                index += 6
+            } else {
+                output.append(text[index])
+                index += 1
+            }
+        }
+        return output
+    }
+}

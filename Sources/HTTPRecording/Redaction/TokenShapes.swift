@@ -1,0 +1,57 @@
+/// Finds secrets by their form: JSON Web Tokens and private keys.
+enum TokenShapes {
+    private static let keyBeginning = Array("-----BEGIN ".utf8)
+    private static let keyName = Array("PRIVATE KEY".utf8)
+    private static let dashes = Array("-----".utf8)
+    private static let keyEnd = Array("-----END ".utf8)
+    /// The longest text between `BEGIN` and the hyphens.
+    private static let maximumLabelLength = 64
+
+    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two or four dots.
+    static func webToken(in bytes: [UInt8], at position: Int) -> (end: Int, isToken: Bool)? {
+        guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
+        var dots = 0
+        var end = position
+        while end < bytes.count {
+            switch bytes[end] {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): end += 1
+            case UInt8(ascii: "."):
+                dots += 1
+                end += 1
+            default: return (end, dots >= 2)
+            }
+        }
+        return (end, dots >= 2)
+    }
+
+    /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<` or the end of the text.
+    ///
+    /// - Returns: The end; nil when no key begins at the position.
+    static func endOfPrivateKey(in bytes: [UInt8], at position: Int) -> Int? {
+        guard bytes[position] == UInt8(ascii: "-"), bytes[position...].starts(with: keyBeginning) else { return nil }
+        guard let begin = endOfLabel(in: bytes, from: position + keyBeginning.count, mustNameKey: true) else { return nil }
+        var index = begin
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""), UInt8(ascii: "<"):
+                // The backslash belongs to the quotation mark.
+                while bytes[index - 1] == UInt8(ascii: "\\") { index -= 1 }
+                return index
+            case UInt8(ascii: "-") where bytes[index...].starts(with: keyEnd):
+                if let end = endOfLabel(in: bytes, from: index + keyEnd.count, mustNameKey: false) { return end }
+                index += keyEnd.count
+            default: index += 1
+            }
+        }
+        return index
+    }
+
+    /// Where the hyphens after a label end; nil when there is none of capital letters, digits and spaces.
+    private static func endOfLabel(in bytes: [UInt8], from begin: Int, mustNameKey: Bool) -> Int? {
+        let label = bytes[begin...].prefix(maximumLabelLength).prefix { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || byte == UInt8(ascii: " ")
+        }
+        guard bytes[label.endIndex...].starts(with: dashes), !mustNameKey || label.contains(keyName) else { return nil }
+        return label.endIndex + dashes.count
+    }
+}

@@ -1,0 +1,13 @@
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct ReferencesTests {
+    @Test("References in references, and references with many zeros, take no more time than other text", .timeLimit(.minutes(1)))
+    func longReferences() {
+        let count = 100_000
+        #expect(References.decoded(Array(("&" + String(repeating: "amp;", count: count) + "lt;").utf8)[...]) == [UInt8(ascii: "<")])
+        let zeros = Array((String(repeating: "&#x", count: count) + String(repeating: "0", count: count)).utf8)
+        #expect(References.decoded(zeros[...]) == zeros)
+    }
+}
