@@ -5,7 +5,7 @@ import HTTPTypes
 actor RecordedBodySource: ResponseBodySource {
     private let body: ResponseBody
     private let writer: RecordingWriter
-    /// Writes the exchange; nil when it was written.
+    /// Writes the exchange; nil when it was called.
     private var finish: (@Sendable (_ body: [UInt8]) throws -> Void)?
     private var held: [UInt8] = []
 
@@ -27,8 +27,14 @@ actor RecordedBodySource: ResponseBodySource {
         guard let part = try await iterator.next() else {
             guard let finish else { return nil }
             self.finish = nil
-            try finish(held)
+            let whole = held
             held = []
+            do {
+                try finish(whole)
+            } catch {
+                writer.release(whole.count)
+                throw error
+            }
             return nil
         }
         try writer.reserve(part.count, after: held.count)

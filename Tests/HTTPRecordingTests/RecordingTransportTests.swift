@@ -132,24 +132,56 @@ import Testing
     @Test("A body or recording beyond its limit fails, and a body that is dropped gives its room back")
     func limits() async throws {
         var limits = RecordingLimits()
-        limits.maximumBodyBytes = 100
-        limits.maximumTotalBytes = 150
+        // The heads take some hundred bytes.
+        limits.maximumBodyBytes = 100_000
+        limits.maximumTotalBytes = 152_000
         let transport = try RecordingTransport(
             wrapping: InProcessTransport { request in
                 let size = Int(request.url.target.dropFirst()) ?? 0
                 return TransportResponse(String(repeating: "x", count: size), to: request)
             }, into: site.recording, limits: limits)
         func read(_ size: Int) async throws { _ = try await transport.send(TransportRequest("https://api.test/\(size)")).text }
-        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(101) }
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(100_001) }
         for _ in 0..<10 {
-            let response = try await transport.send(TransportRequest("https://api.test/90"))
+            let response = try await transport.send(TransportRequest("https://api.test/90000"))
             var iterator = response.body.makeAsyncIterator()
             _ = try await iterator.next()
         }
-        try await read(100)
-        try await read(50)
-        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(1) }
+        try await read(100_000)
+        try await read(50_000)
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await read(2_000) }
         #expect(try site.names.count { $0.hasSuffix(".json") } == 2)
+    }
+
+    @Test("The room of a body that cannot be written is given back, and heads take room")
+    func room() async throws {
+        var limits = RecordingLimits()
+        limits.maximumTotalBytes = 3_000
+        let transport = try RecordingTransport(
+            wrapping: InProcessTransport { request in
+                if request.url.target == "/empty" { return TransportResponse("", to: request) }
+                return TransportResponse(
+                    "{\"a\":\"" + String(repeating: "x", count: 2_000), to: request, [.contentType: "application/json"])
+            }, into: site.recording, limits: limits)
+        for _ in 0..<10 {
+            let error = try #require(
+                await #expect(throws: TransportError.self) { _ = try await transport.send(TransportRequest("https://api.test/")).text })
+            #expect(error.message.contains("not JSON"))
+        }
+        await #expect(throws: TransportError(.recordingFailed, "")) {
+            for _ in 0..<100 { _ = try await transport.send(TransportRequest("https://api.test/empty")).text }
+        }
+        #expect(try site.everything.utf8.count < 5_000)
+    }
+
+    @Test("A head that is too large leaves no file")
+    func largeHead() async throws {
+        await #expect(throws: TransportError(.recordingFailed, "")) {
+            try await site.record([TransportRequest("https://api.test/")]) {
+                TransportResponse("body", to: $0, [.contentType: String(repeating: "x", count: 1 << 20)])
+            }
+        }
+        #expect(try site.names.isEmpty)
     }
 
     @Test("A token response of OAuth 2 keeps its token_type")

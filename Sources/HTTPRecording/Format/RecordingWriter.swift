@@ -59,6 +59,11 @@ final class RecordingWriter: Sendable {
                 "the response was not recorded: its body has more than \(limits.maximumBodyBytes) bytes; raise maximumBodyBytes, or send "
                     + "the request without recording")
         }
+        try take(count)
+    }
+
+    /// Takes room for bytes of the recording.
+    private func take(_ count: Int) throws(TransportError) {
         let hasRoom = state.withLock { state in
             guard count <= limits.maximumTotalBytes - state.usedBytes else { return false }
             state.usedBytes += count
@@ -70,7 +75,7 @@ final class RecordingWriter: Sendable {
         }
     }
 
-    /// Gives back the room of a body that is not recorded.
+    /// Gives back the room of what is not recorded.
     func release(_ count: Int) { state.withLock { $0.usedBytes -= count } }
 
     /// Writes one exchange; its body first, so that no head names a body that is not there.
@@ -79,17 +84,23 @@ final class RecordingWriter: Sendable {
     func write(_ exchange: RecordedExchange, body: [UInt8], number: Int) throws(TransportError) {
         var exchange = exchange
         let stem = RecordingName.stem(number: number, method: exchange.method, url: exchange.url)
+        if !body.isEmpty { exchange.bodyName = stem + RecordingName.bodySuffix }
+        // Everything that may fail comes before the first file.
+        let head: [UInt8]
         do {
-            if !body.isEmpty {
-                exchange.bodyName = stem + RecordingName.bodySuffix
-                try create(stem + RecordingName.bodySuffix, body)
-            }
-            let head = try exchange.serialized()
-            guard head.count <= RecordedExchange.maximumBytes else {
-                throw FileError(.tooLarge, "URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
-            }
+            head = try exchange.serialized()
+        } catch {
+            throw Self.failure("the exchange could not be recorded", error)
+        }
+        guard head.count <= RecordedExchange.maximumBytes else {
+            throw Self.failure("the exchange was not recorded: its URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
+        }
+        try take(head.count)
+        do {
+            if let name = exchange.bodyName { try create(name, body) }
             try create(stem + RecordingName.headSuffix, head)
         } catch {
+            release(head.count)
             throw Self.failure("the exchange could not be recorded", error)
         }
     }
