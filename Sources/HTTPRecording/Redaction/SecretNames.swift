@@ -17,11 +17,12 @@ struct SecretNames: Sendable {
     ]
     /// What makes a name secret as its last part, as in `userPin` and `db_pwd`.
     private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
-    /// The ends of names that say something about a secret, as in `token_type`.
-    private static let harmlessEnds = [
-        "type", "types", "method", "methods", "endpoint", "endpoints", "supported", "count", "length", "expiresin", "expiresat", "expiry",
-        "expires",
+    /// The last parts of names that say something about a secret, as in `token_type`.
+    private static let harmlessParts: Set<String> = [
+        "count", "endpoint", "endpoints", "expires", "expiry", "length", "method", "methods", "supported", "type", "types",
     ]
+    /// The ends of such names, folded, that have more than one part.
+    private static let harmlessEnds = ["expiresin", "expiresat"]
     private let further: Set<String>
     private let kept: Set<String>
 
@@ -40,8 +41,10 @@ struct SecretNames: Sendable {
         let folded = Self.folded(name)
         guard !kept.contains(folded) else { return false }
         if Self.names.contains(folded) || further.contains(folded) { return true }
-        if Self.words.contains(where: { folded.contains($0) }), !Self.harmlessEnds.contains(where: { folded.hasSuffix($0) }) { return true }
-        return Self.lastParts.contains(Self.lastPart(of: name))
+        let last = Self.lastPart(of: name)
+        if Self.lastParts.contains(last) { return true }
+        guard Self.words.contains(where: { folded.contains($0) }) else { return false }
+        return !Self.harmlessParts.contains(last) && !Self.harmlessEnds.contains { folded.hasSuffix($0) }
     }
 
     /// Whether a name is nothing else than one of the words and names, and so cannot be the title of something.
