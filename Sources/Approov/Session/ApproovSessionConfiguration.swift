@@ -61,7 +61,8 @@ public struct ApproovSessionConfiguration: Sendable {
     public var credential: SessionCredential?
     /// Whether the session tracks its requests, so that ``ApproovSession/wipe(_:)`` can cancel those in flight; false by default.
     ///
-    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them.
+    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them. So do all
+    /// sessions that ``ApproovSession/adding(interceptors:validators:)`` relates to one with such an interceptor, because they share cookies.
     public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
