@@ -47,7 +47,7 @@ public struct APIError: CodedError, CustomReflectable {
     /// - Parameter details: Code, message and cause.
     public init(_ details: ErrorDetails<Code>) { self.init(details, response: nil) }
 
-    /// The description alone, so that no dump shows the response's content or headers.
+    /// The details alone, so that no dump shows the response's content or headers.
     public var customMirror: Mirror { Mirror(self, children: ["details": details]) }
 
     init(_ details: ErrorDetails<Code>, response: APIResponse?) {

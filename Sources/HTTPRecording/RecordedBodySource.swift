@@ -5,7 +5,7 @@ import HTTPTypes
 actor RecordedBodySource: ResponseBodySource {
     private let body: ResponseBody
     private let writer: RecordingWriter
-    /// Writes the exchange; nil when it was called.
+    /// Writes the exchange; nil when it is written, or will not be.
     private var finish: (@Sendable (_ body: [UInt8]) throws -> Void)?
     private var held: [UInt8] = []
 
@@ -20,21 +20,32 @@ actor RecordedBodySource: ResponseBodySource {
         if finish != nil { writer.release(held.count) }
     }
 
+    /// Gives up the exchange: without a part of its body it must not be recorded.
+    private func giveUp() {
+        guard finish != nil else { return }
+        finish = nil
+        writer.release(held.count)
+        held = []
+    }
+
     nonisolated var trailers: HTTPFields { body.trailerFields }
 
     func next() async throws -> [UInt8]? {
+        do {
+            return try await read()
+        } catch {
+            giveUp()
+            throw error
+        }
+    }
+
+    private func read() async throws -> [UInt8]? {
         var iterator = body.makeAsyncIterator()
         guard let part = try await iterator.next() else {
             guard let finish else { return nil }
+            try finish(held)
             self.finish = nil
-            let whole = held
             held = []
-            do {
-                try finish(whole)
-            } catch {
-                writer.release(whole.count)
-                throw error
-            }
             return nil
         }
         try writer.reserve(part.count, after: held.count)

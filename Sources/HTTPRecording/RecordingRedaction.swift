@@ -4,7 +4,8 @@
 /// therefore redacted.
 ///
 /// - **Header fields**: the values of ``keptFields`` stay. Others become `REDACTED-` and six hexadecimal digits. Within one
-///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location` keeps its path.
+///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location`, and `Link` in a
+///   response, keep the paths of their URLs.
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
@@ -26,8 +27,9 @@
 /// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
-/// - cookies, what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
-/// - other redacted values of the head that have a letter and a digit and are no URLs.
+/// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
+/// - cookies, unless they are words of less than 16 letters,
+/// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
 ///
 /// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
 ///

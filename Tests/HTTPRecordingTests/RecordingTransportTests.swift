@@ -194,6 +194,44 @@ import Testing
         #expect(try await answer.text == text.replacing("opaque-abc123", with: "REDACTED"))
     }
 
+    @Test("The links of a response keep their paths, and lose the secrets in their queries")
+    func links() async throws {
+        let request = try TransportRequest("https://api.test/items")
+        let link = try #require(HTTPField.Name("Link"))
+        try await site.record([request]) {
+            TransportResponse(
+                "", to: $0, [link: #"<https://api.test/items?page=2&access_token=canary-1>; rel="next", </items?page=9>; rel="last""#])
+        }
+        let replayed = try await ReplayTransport(from: site.recording).send(request)
+        #expect(
+            replayed.headerFields[link]
+                == #"<https://api.test/items?page=2&access_token=REDACTED>; rel="next", </items?page=9>; rel="last""#)
+    }
+
+    @Test("A body that fails on its way is not recorded, even if its caller reads on, and gives its room back")
+    func brokenBody() async throws {
+        struct Broken: Error {}
+        /// Fails once, after the first part.
+        actor Source: ResponseBodySource {
+            private var parts: [[UInt8]?] = [[65], nil, [66]]
+            nonisolated var trailers: HTTPFields { [:] }
+            func next() async throws -> [UInt8]? {
+                guard !parts.isEmpty else { return nil }
+                guard let part = parts.removeFirst() else { throw Broken() }
+                return part
+            }
+        }
+        let transport = try RecordingTransport(
+            wrapping: InProcessTransport { TransportResponse(status: 200, url: $0.url, body: ResponseBody(source: Source())) },
+            into: site.recording)
+        let response = try await transport.send(TransportRequest("https://api.test/"))
+        var iterator = response.body.makeAsyncIterator()
+        #expect(try await iterator.next() == [65])
+        await #expect(throws: Broken.self) { try await iterator.next() }
+        while try await iterator.next() != nil {}
+        #expect(try site.names.isEmpty)
+    }
+
     @Test("A full folder refuses a request before it is sent")
     func fullFolder() async throws {
         var limits = RecordingLimits()

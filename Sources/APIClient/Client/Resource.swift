@@ -128,12 +128,17 @@ public struct Resource: Sendable {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
         let call = AppliedRules()
-        // What the cache has of this URL may change (RFC 9111, section 4.4), even if the request fails after the server has executed it.
-        defer {
-            if let cache = client.cache, !Self.isSafe(method), let url = request.url { cache.remove(url, of: client.session) }
+        let (data, head): (Data, HTTPURLResponse)
+        do {
+            (data, head) = try await session.upload(
+                for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
+        } catch {
+            // The server may have executed it.
+            if (error as? ApproovError)?.isRetryable != true { removeCached(request, method) }
+            throw error
         }
-        let (data, head) = try await session.upload(
-            for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
+        // What the cache has of this URL may have changed (RFC 9111, section 4.4).
+        if (200..<400).contains(head.statusCode) { removeCached(request, method) }
         return (APIResponse(data: data, head: head), statuses(for: request, in: call))
     }
 
@@ -145,6 +150,12 @@ public struct Resource: Sendable {
     /// - Returns: The statuses.
     func statuses(for request: URLRequest, in call: AppliedRules?) -> Range<Int> {
         client.rules.applied(to: request.url ?? url, in: call, \.statuses) ?? client.statuses
+    }
+
+    /// Removes what the cache has of a request's URL, if the method may change it.
+    private func removeCached(_ request: URLRequest, _ method: HTTPRequest.Method) {
+        guard let cache = client.cache, !Self.isSafe(method), let url = request.url else { return }
+        cache.remove(url, of: client.session)
     }
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }

@@ -66,6 +66,9 @@ extension ApproovSession {
             return CacheableRequest(draft, flight, stations.defaults.defaults)
         } catch let error as FinalError {
             throw error.cause
+        } catch let error as ApproovError where error.isRetryable && stations.interceptors.mayDelay {
+            // Without the delay there may be no network for an interceptor. The request itself waits for it.
+            return nil
         } catch {
             throw error.asApproovError(isRepeatable: true)
         }

@@ -20,9 +20,6 @@ final class RequestFlights: Sendable {
         var hosts: Set<HostPattern>
     }
 
-    /// Whether an interceptor of one of the sessions has users, or had.
-    var hasUsers: Bool { usersExist.load(ordering: .acquiring) }
-    private let usersExist = Atomic(false)
     private let state = Mutex(State())
     /// Held while cookies are stored or cleared, so that a wiped request stores none after the wipe.
     private let storing = Mutex(())
@@ -44,7 +41,6 @@ final class RequestFlights: Sendable {
 
     /// Follows the users of further interceptors.
     func add(_ users: [UserScope]) {
-        if !users.isEmpty { usersExist.store(true, ordering: .releasing) }
         for user in users {
             // Each copy of a session may name the same user again.
             let isNew = state.withLock { state in

@@ -20,7 +20,7 @@ public struct RequestExchange: Sendable {
     /// Whether the request can be sent again without the server executing it twice: the caller's method and that of what was sent count.
     var isIdempotent: Bool { makeIdempotent() }
     private let makeIdempotent: @Sendable () -> Bool
-    /// Whether the server has executed a request of this attempt that is not idempotent, and redirected to its result.
+    /// Whether the server has probably executed a request of this attempt that is not idempotent, and redirected to its result.
     ///
     /// A refusal at the end of the redirect does not mean that nothing was done.
     let isAfterExecution: Bool

@@ -4,6 +4,6 @@ public import FoundationNetworking
 public enum RequestOutcome: Sendable {
     /// A response arrived; this is its head.
     case response(HTTPURLResponse)
-    /// No response arrived.
+    /// No response arrived, or a validator refused it.
     case failure(any Error)
 }

@@ -7,7 +7,7 @@ extension ApproovSession {
     ///   `CancellationError`, even if they are reading a streamed response, if their task has not been resumed, or if the response has
     ///   arrived but has not been returned. Only a session that tracks its requests can cancel them: one with a credential, with an
     ///   interceptor that reports changes of the user (``RequestInterceptor/userScope``), or with
-    ///   ``ApproovSessionConfiguration/tracksRequests`` set. If one of the sessions tracks them for an interceptor, all do.
+    ///   ``ApproovSessionConfiguration/tracksRequests`` set.
     /// - It makes the service forget the bound tokens and stop refreshing them in the background, for all sessions of the service.
     /// - It removes the responses in a cache (`DataCache` of the module `APIClient`). Requests under way add none.
     /// - It removes the cookies that the hosts would get from the wrapped session's storage. If no host is named, because the session has

@@ -47,11 +47,7 @@ public final class ApproovSession: Sendable {
     let performer: RequestPerformer
     let wrapped: WrappedSession
     /// The requests in flight; nil in a session that does not track them.
-    ///
-    /// A session also tracks them as soon as one that was made from it has users: both have the same cookies.
-    var flights: RequestFlights? { alwaysTracks || family.hasUsers ? family : nil }
-    /// Whether the session's own settings have its requests tracked.
-    private let alwaysTracks: Bool
+    let flights: RequestFlights?
     /// The requests in flight of all sessions that were made from one another, as far as they are tracked; what a wipe wipes.
     let family: RequestFlights
     /// Tells caches about wipes.
@@ -134,7 +130,7 @@ public final class ApproovSession: Sendable {
         let users = configuration.interceptors.compactMap(\.userScope)
         family = RequestFlights(
             credential: configuration.credential, cookies: defaults.cookies, service: service, wipes: wipes, users: users)
-        alwaysTracks = configuration.credential != nil || configuration.tracksRequests
+        flights = configuration.credential != nil || configuration.tracksRequests || !users.isEmpty ? family : nil
         wrapped = WrappedSession(session)
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
@@ -189,9 +185,10 @@ public final class ApproovSession: Sendable {
         service = other.service
         wipes = other.wipes
         secretHeaders = other.secretHeaders.union(names).union(Self.secretHeaders(of: interceptors))
+        let users = interceptors.compactMap(\.userScope)
         family = other.family
-        family.add(interceptors.compactMap(\.userScope))
-        alwaysTracks = other.alwaysTracks
+        family.add(users)
+        flights = other.flights ?? (users.isEmpty ? nil : family)
         prefetching = nil
     }
 

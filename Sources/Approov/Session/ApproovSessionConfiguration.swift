@@ -61,8 +61,9 @@ public struct ApproovSessionConfiguration: Sendable {
     public var credential: SessionCredential?
     /// Whether the session tracks its requests, so that ``ApproovSession/wipe(_:)`` can cancel those in flight; false by default.
     ///
-    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them. So do all
-    /// sessions that ``ApproovSession/adding(interceptors:validators:)`` relates to one with such an interceptor, because they share cookies.
+    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them.
+    /// Set it for a session to whose copies ``ApproovSession/adding(interceptors:validators:)`` gives such an interceptor, if it sends requests
+    /// for the user itself: a response to one that is not tracked may store the user's cookies after a wipe.
     public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()

@@ -30,8 +30,8 @@ struct RedirectStep {
     var substitutes = Substitutes()
     /// Whether an earlier step was sent with a method that is not idempotent.
     var followsNonIdempotent = false
-    /// Whether a redirect of this attempt answered a request that is not idempotent, and that the server has executed: 301, 302 and 303
-    /// lead to its result.
+    /// Whether a redirect of this attempt answered a request that is not idempotent with another method, such as a POST with a GET: the
+    /// server has probably executed it, and leads to its result.
     var isAfterExecution = false
 
     /// Creates the first step.

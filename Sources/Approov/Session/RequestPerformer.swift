@@ -79,7 +79,8 @@ struct RequestPerformer: Sendable {
             let answered = try? outcome.get()
             if !stations.validation.isOff { outcome = await validated(outcome, observation) }
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
-            let ticket = stations.gate.gate == nil ? nil : try? outcome.get().ticket
+            // A response that a validator refused counts at the gate, too, until it is known whether the request is sent again.
+            let ticket = stations.gate.gate == nil ? nil : answered?.ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
             if ticket != nil { outcome = await whole(outcome, observation) }
             var start = RetrierStart()

@@ -20,7 +20,7 @@ final class SentRequest: Sendable {
     /// The method that was sent; interceptors and the policy may have changed it.
     private let method: HTTPRequest.Method
     private let followsNonIdempotent: Bool
-    /// Whether the server has executed a request of this attempt that is not idempotent, and redirected to its result.
+    /// Whether the server has probably executed a request of this attempt that is not idempotent, and redirected to its result.
     let isAfterExecution: Bool
     /// Whether a redirect must not lead to plain http.
     let demandsTLS: Bool

@@ -96,11 +96,17 @@ final class RecordingWriter: Sendable {
             throw Self.failure("the exchange was not recorded: its URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
         }
         try take(head.count)
+        var isBodyCreated = false
         do {
-            if let name = exchange.bodyName { try create(name, body) }
+            if let name = exchange.bodyName {
+                try create(name, body)
+                isBodyCreated = true
+            }
             try create(stem + RecordingName.headSuffix, head)
         } catch {
             release(head.count)
+            // Without its head, a body belongs to nothing.
+            if isBodyCreated, let name = exchange.bodyName { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
             throw Self.failure("the exchange could not be recorded", error)
         }
     }

@@ -5,8 +5,14 @@ import HTTPTypes
 enum BodyFormat {
     case json, jsonLines, form, xml, text, unknown
 
-    /// Whether the body's values are those of JSON.
-    var isJSON: Bool { self == .json || self == .jsonLines }
+    /// Where a secret may be in the body.
+    var syntax: ByteScrubber.Syntax {
+        switch self {
+        case .json, .jsonLines: .json
+        case .xml: .xml
+        case .form, .text, .unknown: .other
+        }
+    }
 
     private static let jsonLinesTypes: Set<String> = ["application/jsonl", "application/x-jsonlines", "application/x-ndjson"]
     private static let xmlTypes: Set<String> = ["application/xml", "text/xml"]

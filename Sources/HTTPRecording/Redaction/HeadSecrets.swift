@@ -40,8 +40,9 @@ enum HeadSecrets {
     }
 
     private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {
-        guard let equals = pair.firstIndex(of: "=") else { return secrets.note(withoutQuotes(pair), as: .credential) }
-        secrets.note(withoutQuotes(pair[pair.index(after: equals)...]), as: .credential)
+        // Some cookies are words, such as `consent=accepted`.
+        let value = pair.firstIndex(of: "=").map { pair[pair.index(after: $0)...] } ?? pair
+        secrets.note(withoutQuotes(value), as: .cookie)
     }
 
     /// The text without blanks and quotation marks at its ends.

@@ -32,6 +32,11 @@ struct NotedPieces {
             }
             guard first < last, position + depth < bytes.count else { break }
             let byte = bytes[position + depth]
+            // Sorted, so if both ends have the byte, all between them have it.
+            guard group[first][depth] != byte || group[last - 1][depth] != byte else {
+                depth += 1
+                continue
+            }
             (first, last) = (
                 Self.boundary(in: group, first, last) { $0[depth] < byte }, Self.boundary(in: group, first, last) { $0[depth] <= byte }
             )

@@ -2,8 +2,10 @@ import Foundation
 
 /// Where a noted value was, and so how likely it is a word, a date or a number that bodies have in other places, too.
 enum NotedKind {
-    /// A credential of a head, such as a cookie or the value of a secret query parameter: anything that is long enough is looked for.
+    /// A credential of a head, such as the value of a secret query parameter: anything that is long enough is looked for.
     case credential
+    /// The value of a cookie: not a short word.
+    case cookie
     /// The value of a secret name in a body: not a short word, such as `passport` as a `credential`, with which names of members
     /// would be lost.
     case body
@@ -15,6 +17,8 @@ enum NotedKind {
 extension Set<String> {
     /// A word of this length is more likely a secret than a name.
     private static var wordLength: Int { 16 }
+    /// It takes Unicode long to compare longer texts with characters beyond ASCII.
+    private static var longestBeyondASCII: Int { 512 }
 
     /// Adds a value and what it is without percent-encoding, unless it is too short or too common to be looked for.
     mutating func note(_ secret: some StringProtocol, as kind: NotedKind) {
@@ -31,15 +35,27 @@ extension Set<String> {
         if !Texts.hasStructure(secret) { note(secret) }
     }
 
+    private static func isShortWord(_ value: some StringProtocol) -> Bool {
+        value.utf8.count < wordLength && value.allSatisfy { $0.isLetter || $0 == "-" || $0 == "_" }
+    }
+
+    /// Whether a value is a date with a time, such as `2024-05-01T00:00:00Z` (RFC 3339).
+    private static func isTime(_ value: some StringProtocol) -> Bool {
+        value.prefix { $0.isNumber || $0 == "-" }.count == 10 && value.dropFirst(10).first == "T"
+    }
+
     /// Whether a body has a value hardly by chance.
     private static func isRare(_ secret: some StringProtocol, _ kind: NotedKind) -> Bool {
-        guard secret.utf8.count >= ByteScrubber.minimumLength else { return false }
+        guard secret.utf8.count >= ByteScrubber.minimumLength,
+            secret.utf8.count <= longestBeyondASCII || secret.utf8.allSatisfy({ $0 < 0x80 })
+        else { return false }
         switch kind {
         case .credential: return !Texts.hasStructure(secret.utf8)
-        case .body: return secret.utf8.count >= wordLength || secret.contains { !$0.isLetter && $0 != "-" && $0 != "_" }
+        case .body: return !isShortWord(secret)
+        case .cookie: return !isShortWord(secret) && !Texts.hasStructure(secret.utf8)
         case .other:
             return secret.contains(where: \.isLetter) && secret.contains(where: \.isNumber) && !secret.contains("://")
-                && !Texts.hasStructure(secret.utf8)
+                && !Texts.hasStructure(secret.utf8) && !isTime(secret)
         }
     }
 }

@@ -55,6 +55,7 @@ struct Redactor: Sendable {
         fields.map { field in
             let name = field.name.canonicalName
             if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
+            if name == "link", !isRequest { return "\(field.name.rawName): \(links(field.value, &secrets))" }
             if keptFields.contains(name) {
                 let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
                 return "\(field.name.rawName): \(isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value)"
@@ -64,6 +65,19 @@ struct Redactor: Sendable {
             }
             return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
         }
+    }
+
+    /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page.
+    private func links(_ value: String, _ secrets: inout Set<String>) -> String {
+        var links = ""
+        for (index, piece) in value.split(separator: "<", omittingEmptySubsequences: false).enumerated() {
+            if index > 0, let end = piece.firstIndex(of: ">") {
+                links += "<\(url(String(piece[..<end]), &secrets))\(piece[end...])"
+            } else {
+                links += piece
+            }
+        }
+        return links
     }
 
     /// Returns a body for the recording.
@@ -92,13 +106,13 @@ struct Redactor: Sendable {
         case .text: redacted = TextRedactor.redacted(bytes, names, &found)
         case .unknown: redacted = bytes
         }
-        return ByteScrubber(secrets).scrubbed(redacted, isJSON: format.isJSON)
+        return ByteScrubber(secrets).scrubbed(redacted, as: format.syntax)
     }
 
     /// Returns a redacted body without the values that were found in the bodies of its exchange.
     func scrubbed(_ body: [UInt8], _ fields: HTTPFields, found: Set<String>) -> [UInt8] {
         guard rules.bodies == .redact, !found.isEmpty else { return body }
-        return ByteScrubber(found).scrubbed(body, isJSON: BodyFormat(of: body, fields).isJSON)
+        return ByteScrubber(found).scrubbed(body, as: BodyFormat(of: body, fields).syntax)
     }
 
     /// Whether the secrets in a body are found by their names.
@@ -151,7 +165,7 @@ struct Redactor: Sendable {
             let name = String(decoding: item[..<equals], as: UTF8.self)
             let value = item[(equals + 1)...]
             let spaced = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-            if names.contains(name.removingPercentEncoding ?? name) {
+            if isSecret(inForm: name.removingPercentEncoding ?? name) {
                 secrets.note(value)
                 secrets.note(spaced)
             } else {
@@ -161,6 +175,13 @@ struct Redactor: Sendable {
             return Array(item[...equals]) + RedactedText.plain.utf8
         }
         return Array(items.joined(separator: [UInt8(ascii: "&")]))
+    }
+
+    /// Whether a form's field is secret by its name, or by that of its last part, as in `user[key]`.
+    private func isSecret(inForm name: String) -> Bool {
+        if names.contains(name) { return true }
+        guard name.hasSuffix("]"), let bracket = name.lastIndex(of: "[") else { return false }
+        return names.contains(name[name.index(after: bracket)...].dropLast())
     }
 
     private func path(_ path: String, _ secrets: inout Set<String>) -> String {

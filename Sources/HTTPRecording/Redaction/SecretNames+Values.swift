@@ -19,9 +19,25 @@ extension SecretNames {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
         let decoded = TextDecoding.decoded(text)
+        if hasPassword(decoded) { return true }
         guard isMentioned(in: decoded) else { return false }
         if TextRedactor.redacted(decoded, self, &secrets) != decoded { return true }
         return decoded.contains { "{<".utf8.contains($0) } && standsAlone(in: decoded)
+    }
+
+    /// Whether a URL in a text has a user's name and password (RFC 3986, section 3.2.1).
+    private func hasPassword(_ text: [UInt8]) -> Bool {
+        var position = 0
+        while let colon = text[position...].firstIndex(of: UInt8(ascii: ":")) {
+            position = colon + 1
+            guard text[position...].starts(with: "//".utf8) else { continue }
+            position += 2
+            let end = text[position...].firstIndex { "/?#@\"'<>".utf8.contains($0) || Texts.isBlank($0) }
+            guard let end else { return false }
+            if text[end] == UInt8(ascii: "@"), text[position..<end].contains(UInt8(ascii: ":")) { return true }
+            position = end
+        }
+        return false
     }
 
     /// Whether the name of a secret stands alone between quotation marks or the ends of tags: as a label, a member, a tag, or the whole

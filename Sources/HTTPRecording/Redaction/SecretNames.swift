@@ -6,23 +6,29 @@ struct SecretNames: Sendable {
     ]
     /// What makes a name secret wherever it is in the name.
     private static let words: Set<String> = [
-        "accesskey", "accountkey", "apikey", "assertion", "authorization", "backupcode", "clientkey", "cookie", "credential", "csrf",
-        "encryptionkey", "masterkey", "otpcode", "passphrase", "passwd", "password", "privatekey", "recoverycode", "secret",
-        "securestring", "sessid", "session", "sharedkey", "signature", "signingkey", "subscriptionkey", "tlskey", "token", "verifier",
-        "xsrf",
+        "accesskey", "accountkey", "apikey", "assertion", "authcode", "authkey", "authorization", "backupcode", "clientkey", "cookie",
+        "credential", "csrf", "encryptionkey", "masterkey", "otpcode", "passcode", "passphrase", "passwd", "password", "privatekey",
+        "recoverycode", "secret", "securestring", "securitycode", "sessid", "session", "sharedkey", "signature", "signingkey",
+        "subscriptionkey", "tlskey", "token", "verifier", "xsrf",
     ]
     /// What is secret as a whole name.
     private static let names: Set<String> = [
-        "auth", "cvc", "cvv", "devicecode", "jwt", "key", "otp", "pass", "pin", "pwd", "sig", "sid", "usercode",
+        "auth", "bearer", "cvc", "cvv", "devicecode", "jwt", "key", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "sid",
+        "usercode",
     ]
     /// What makes a name secret as its last part, as in `userPin` and `db_pwd`.
     private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
     /// The last parts of names that say something about a secret, as in `token_type`.
     private static let harmlessParts: Set<String> = [
-        "count", "endpoint", "endpoints", "expires", "expiry", "length", "method", "methods", "supported", "type", "types",
+        "count", "endpoint", "endpoints", "expiration", "expires", "expiry", "hint", "iframe", "length", "lifetime", "method", "methods",
+        "supported", "timeout", "type", "types",
     ]
-    /// The ends of such names, folded, that have more than one part.
-    private static let harmlessEnds = ["expiresin", "expiresat"]
+    /// The ends of such names, folded, that have more than one part, or are written as one.
+    private static let harmlessEnds = ["expirationdate", "expiresat", "expiresin", "tokentype"]
+    /// Such names as a whole, folded.
+    private static let harmlessNames: Set<String> = ["tokenuri", "tokenurl"]
+    /// A longer name, in bytes of UTF-8, is not looked at: it takes Unicode long to compare some texts.
+    static let longestName = 256
     private let further: Set<String>
     private let kept: Set<String>
 
@@ -38,8 +44,9 @@ struct SecretNames: Sendable {
 
     /// Whether a value of this name is secret.
     func contains(_ name: some StringProtocol) -> Bool {
+        guard name.utf8.count <= Self.longestName else { return true }
         let folded = Self.folded(name)
-        guard !kept.contains(folded) else { return false }
+        guard !kept.contains(folded), !Self.harmlessNames.contains(folded) else { return false }
         if Self.names.contains(folded) || further.contains(folded) { return true }
         let last = Self.lastPart(of: name)
         if Self.lastParts.contains(last) { return true }
@@ -49,24 +56,26 @@ struct SecretNames: Sendable {
 
     /// Whether a name is nothing else than one of the words and names, and so cannot be the title of something.
     func isExact(_ name: some StringProtocol) -> Bool {
+        guard name.utf8.count <= Self.longestName else { return false }
         let folded = Self.folded(name)
         guard !kept.contains(folded) else { return false }
         return Self.names.contains(folded) || further.contains(folded) || Self.words.contains(folded)
     }
 
-    /// The words of a text that may be names: letters, digits, `-`, `_` and the other character.
+    /// The words of a text that may be names: letters, digits, `-`, `_` and the other character, in at most ``longestName`` bytes.
     static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
-        text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }
+        text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }.filter { $0.utf8.count <= longestName }
     }
 
     /// The letters and digits of a name, in lower case.
     private static func folded(_ name: some StringProtocol) -> String { name.lowercased().filter { $0.isLetter || $0.isNumber } }
 
-    /// The last part of a name, in lower case: parts end at other characters than letters and digits, and before a capital letter.
+    /// The last part of a name, in lower case: parts end at other characters than letters, and before a capital letter.
     private static func lastPart(of name: some StringProtocol) -> String {
         var part: [Character] = []
         for character in name.reversed() {
-            guard character.isLetter || character.isNumber else {
+            // A number at the end, as in `otp[0]` and `cvv2`, is not part of it.
+            guard character.isLetter else {
                 if part.isEmpty { continue }
                 break
             }

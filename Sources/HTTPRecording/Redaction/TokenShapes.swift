@@ -7,24 +7,28 @@ enum TokenShapes {
     /// The longest text between `BEGIN` and the hyphens.
     private static let maximumLabelLength = 64
 
-    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two or four dots.
+    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two dots or more.
     static func webToken(in bytes: [UInt8], at position: Int) -> (end: Int, isToken: Bool)? {
         guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
         var dots = 0
         var end = position
         while end < bytes.count {
-            switch bytes[end] {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): end += 1
-            case UInt8(ascii: "."):
-                dots += 1
-                end += 1
-            default: return (end, dots >= 2)
-            }
+            guard isTokenByte(bytes[end]) || bytes[end] == UInt8(ascii: ".") else { break }
+            if bytes[end] == UInt8(ascii: ".") { dots += 1 }
+            end += 1
         }
         return (end, dots >= 2)
     }
 
-    /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<` or the end of the text.
+    /// Whether a byte is of the alphabet of base64url.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<`, `]` or the end of the text.
     ///
     /// - Returns: The end; nil when no key begins at the position.
     static func endOfPrivateKey(in bytes: [UInt8], at position: Int) -> Int? {
@@ -33,7 +37,7 @@ enum TokenShapes {
         var index = begin
         while index < bytes.count {
             switch bytes[index] {
-            case UInt8(ascii: "\""), UInt8(ascii: "<"):
+            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "<"), UInt8(ascii: "]"):
                 // The backslash belongs to the quotation mark.
                 while bytes[index - 1] == UInt8(ascii: "\\") { index -= 1 }
                 return index

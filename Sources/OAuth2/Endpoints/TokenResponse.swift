@@ -22,7 +22,9 @@ enum TokenResponse {
             throw malformed("its token_type is not Bearer; this package applies no other type")
         }
         let scope = try text("scope", in: members, ignoring: isRenewed ? { !OAuth2Text.isScope($0) } : nil) ?? requestedScope
-        let refresh = try text("refresh_token", in: members, ignoring: isRenewed ? \.isEmpty : nil)
+        let refresh = try text(
+            "refresh_token", in: members,
+            ignoring: isRenewed ? { !OAuth2Text.isVisible($0, limit: BearerToken.maximumBytes) } : nil)
         let lifetime = try lifetime(members["expires_in"], isRenewed: isRenewed)
         return try BearerToken(
             accessToken: access, refreshToken: refresh, issuedAt: now, expiresAt: now.addingTimeInterval(lifetime), scope: scope)
@@ -34,11 +36,13 @@ enum TokenResponse {
         case nil, .null?: return BearerToken.defaultLifetime
         case .integer(let seconds)?:
             // A token whose life is 0 is renewed again for the next request.
-            guard seconds > 0 || seconds == 0 && isRenewed else { throw malformed("its expires_in is not positive") }
-            return min(TimeInterval(seconds), BearerToken.longestLifetime)
+            guard seconds > 0 || isRenewed else { throw malformed("its expires_in is not positive") }
+            return seconds < 0 ? BearerToken.defaultLifetime : min(TimeInterval(seconds), BearerToken.longestLifetime)
         case .real(let seconds)? where isRenewed && seconds >= 0 && seconds == seconds.rounded():
             return min(seconds, BearerToken.longestLifetime)
-        default: throw malformed("its expires_in is not a whole number of seconds")
+        default:
+            guard isRenewed else { throw malformed("its expires_in is not a whole number of seconds") }
+            return BearerToken.defaultLifetime
         }
     }
 

@@ -109,7 +109,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
-            let (removed, failure) = await removeToken()
+            // Not a child task: a store may give up when its caller is cancelled.
+            let (removed, failure) = await Task { await removeToken() }.value
             return ([unsaved?.token, removed == unsaved?.predecessor ? nil : removed].compactMap { $0 }, failure)
         }
         // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
@@ -351,8 +352,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         do {
             isSaved = try await store.replace(stored, with: token, for: key)
         } catch {
-            // A user who logged out meanwhile must leave nothing, and no one asks for this token again.
-            if state.withLock({ $0.forgetUnsaved(token, since: changes) }) { try? await endpoints.revoke(token) }
+            // A user who logged out meanwhile must leave nothing, and no one asks for this token again. A change that failed left the token.
+            let isInPlace = (try? await storedToken()) == stored
+            if !isInPlace, state.withLock({ $0.forgetUnsaved(token, since: changes) }) { try? await endpoints.revoke(token) }
             throw error
         }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its

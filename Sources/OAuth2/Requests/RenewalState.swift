@@ -59,7 +59,11 @@ struct RenewalState {
     }
 
     /// Ends a log-in or log-out of this process, even one that failed.
-    mutating func endChange() { ownChanges -= 1 }
+    mutating func endChange() {
+        ownChanges -= 1
+        // A token that was read while it was under way says nothing either.
+        changes += 1
+    }
 
     /// Notes that a user has logged in.
     mutating func logIn(_ token: BearerToken) {

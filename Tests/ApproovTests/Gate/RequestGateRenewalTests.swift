@@ -21,7 +21,7 @@ import Testing
         /// Renewals wait for it before they send their request.
         let release = Gate()
 
-        init() throws {
+        init(validators: [any ResponseValidating] = []) throws {
             world = try World()
             gate = RequestGate(clock: world.clock)
             let (gate, world, begun, release) = (gate, world, begun, release)
@@ -34,6 +34,7 @@ import Testing
             let source = source
             session = try world.configured { configuration in
                 configuration.gate = gate
+                configuration.validators = validators
                 configuration.interceptors = [
                     try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
                 ]
@@ -56,6 +57,19 @@ import Testing
             #expect(isRenewed)
             if !isRenewed { gate.empty() }
         }
+    }
+
+    @Test("A barrier does not wait for a request whose renewal waits for the barrier, even if a validator refuses the response")
+    func refusedByValidator() async throws {
+        let renewed = try Renewed(validators: [StatusValidator(200..<300)])
+        let outside = Task { try await renewed.status("/out") }
+        try await renewed.begun.wait()
+        let barrier = Task { try await renewed.gate.barrier {} }
+        #expect(await eventually { !renewed.gate.isOpen })
+        renewed.release.open()
+        await renewed.expectRenewal()
+        #expect(try await outside.value == 200)
+        try await barrier.value
     }
 
     @Test("A renewal that the work of a barrier needs passes the gate")

@@ -302,31 +302,6 @@ import Testing
         }
     }
 
-    @Test("A session whose copy has users is wiped with them, because both have the same cookies")
-    func copyWithUsers() async throws {
-        let late = try Late()
-        let changes = UserChanges()
-        struct Source: CredentialSource {
-            let userChanges: UserChanges?
-            func credential() async throws -> Credential { try .bearer("alice") }
-            func renew(after refused: Credential) async throws -> Credential? { nil }
-        }
-        let session = try ApproovSession(
-            wrapping: URLSession(configuration: .ephemeral), service: late.world.service,
-            trustManager: ApproovTrustManager(anchors: .of(late.world.account.root), logger: .silent))
-        let copy = try session.adding(
-            interceptors: [AuthenticatedRequests(source: Source(userChanges: changes), hosts: [HostPattern("api.test")])])
-        _ = try await text(copy)
-        let old = Task { try await text(session, "https://api.test/late") }
-        try await late.arrived.wait()
-        #expect(late.world.apiRequests.last?.headerFields[.cookie] == "user=alice")
-        await changes.change {}
-        late.gate.open()
-        await #expect(throws: CancellationError.self) { try await old.value }
-        _ = try await text(copy)
-        #expect(late.world.apiRequests.last?.headerFields[.cookie] == nil)
-    }
-
     @Test("With a credential that does not wipe on change, a request in flight ends with the old value, and the next one has the new")
     func keeps() async throws {
         let late = try Late()

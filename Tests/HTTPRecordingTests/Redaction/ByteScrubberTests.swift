@@ -17,11 +17,38 @@ import Testing
     @Test("A number in JSON becomes 0, so that the text stays JSON, and one in a string or in other text does not")
     func numbers() {
         func scrubbed(_ text: String) -> String {
-            String(decoding: ByteScrubber(["12345678", "-1234.5e6"]).scrubbed(Array(text.utf8), isJSON: true), as: UTF8.self)
+            String(decoding: ByteScrubber(["12345678", "-1234.5e6"]).scrubbed(Array(text.utf8), as: .json), as: UTF8.self)
         }
         #expect(
             scrubbed(#"{"a":12345678,"b":[ -12345678,123456789.5,1.12345678e3],"c":-1234.5e6,"12345678":"12345678"}"#)
                 == #"{"a":0,"b":[ -0,0,1.0],"c":0,"REDACTED":"REDACTED"}"#)
+    }
+
+    @Test(
+        "JSON stays JSON, whatever a secret has in it",
+        arguments: [
+            ("48.8584,2.2945", #"{"a":[48.8584,2.2945],"b":"48.8584,2.2945"}"#, #"{"a":[48.8584,2.2945],"b":"REDACTED"}"#),
+            (#"{"user":1}"#, #"{"user":1}"#, #"{"user":1}"#),
+            (#"abc","def"#, #"["abc","def"]"#, #"["REDACTED","def"]"#),
+            ("nabcdefgh", #"["\nabcdefgh","x nabcdefgh"]"#, #"["\nabcdefgh","x REDACTED"]"#),
+            ("00e9abcde", #"["\u00e9abcde"]"#, #"["\u00e9abcde"]"#), (#"abcdefg\"#, #"["abcdefg\"x"]"#, #"["REDACTEDx"]"#),
+        ])
+    func staysJSON(secret: String, text: String, result: String) {
+        #expect(String(decoding: ByteScrubber([secret]).scrubbed(Array(text.utf8), as: .json), as: UTF8.self) == result)
+    }
+
+    @Test("A tag of XML stays, even if a secret has it")
+    func staysXML() {
+        let scrubbed = ByteScrubber(["abcdefgh</a><b>"]).scrubbed(Array("<r><a>abcdefgh</a><b>c</b></r>".utf8), as: .xml)
+        #expect(String(decoding: scrubbed, as: UTF8.self) == "<r><a>REDACTED</a><b>c</b></r>")
+    }
+
+    @Test("Secrets that overlap, or have the same beginning, leave nothing of each other")
+    func overlapping() {
+        #expect(scrubbed("x abcdefghijklmnop y", "abcdefgh", "fghijklmnop") == "x REDACTED y")
+        func text(_ count: Int, _ salt: Int) -> String { (0..<count).map { String(($0 * 7 + ($0 < 120 ? 0 : salt)) % 10) }.joined() }
+        let (one, other) = (text(300, 1), text(330, 2))
+        #expect(scrubbed("x \(one) y \(other)", one, other) == "x REDACTED y REDACTED")
     }
 
     @Test("Very many secrets with the same beginning take little longer than one", .timeLimit(.minutes(1)))
@@ -34,9 +61,9 @@ import Testing
 
     @Test("A long secret with many repetitions takes no more time than other text", .timeLimit(.minutes(1)))
     func repetitions() {
-        let secret = String(repeating: "1", count: 1 << 20) + "2"
-        let text = Array("{\"pin\":\"\(secret)\",\"x\":\"\(String(repeating: "1", count: 2 << 20))\"}".utf8)
-        let scrubbed = ByteScrubber([secret]).scrubbed(text, isJSON: true)
+        let secret = String(repeating: "1", count: 1 << 16) + "2"
+        let text = Array("{\"pin\":\"\(secret)\",\"x\":\"\(String(repeating: "1", count: 2 << 16))\"}".utf8)
+        let scrubbed = ByteScrubber([secret]).scrubbed(text, as: .json)
         #expect(scrubbed.count < 1_000)
     }
 

@@ -32,7 +32,8 @@ import Testing
         arguments: [
             #"https://b.s3/x?X-Amz-Signature=canary&X-Amz-Security-Token=canary"#, #"https:\/\/api\/x?access_token=canary"#,
             #"{\"password\":\"canary\"}"#, #"{\"passw\u006frd\":\"canary\"}"#, #"<token>canary</token>"#, #"&lt;token>canary"#,
-            #"a: b\nX-Api-Key: canary"#, #"Password\u003dcanary"#, #"[{\"name\":\"password\",\"value\":\"canary\"}]"#,
+            #"a: b\nX-Api-Key: canary"#, #"postgres://admin:canary@db/x"#, #"Password\u003dcanary"#,
+            #"[{\"name\":\"password\",\"value\":\"canary\"}]"#,
             #"body: [{\"name\":\"password\",\"value\":\"canary\"}]"#, #"<param name=\"password\" value=\"canary\"/>"#,
             #"<name>password</name><value>canary</value>"#, #"<input type=\"hidden\" name=\"csrf_token\" value=canary>"#,
             #"<s:a><s:token xml:lang='en'>canary</s:token></s:a>"#, #"https://h/?token[]=canary"#, #"?tokens[0]=canary"#,

@@ -8,7 +8,7 @@ import Testing
         arguments: [
             "password", "new_password", "X-Api-Key", "accessToken", "PIN", "sessionId", "client-secret", "code_verifier", "secureStrings",
             "tls.key", "API Key", "card[cvc]", "userPin", "userPIN", "user[pin]", "user[pin][]", "db_pwd", "otp_code", "api.key",
-            "AccountKey",
+            "AccountKey", "passcode", "cvv2", "otp[0]", "authKey", "security_code", "password_reset_url",
             "client-key-data", "PHPSESSID", "_csrf", "XSRF-TOKEN", "recovery_codes", "token_types_pin",
         ])
     func secret(name: String) { #expect(SecretNames().contains(name)) }
@@ -18,9 +18,20 @@ import Testing
         arguments: [
             "shipping", "opinion", "keyboard", "author", "passenger", "page", "id", "",
             "primary_key", "token_type", "token_endpoint", "refresh_token_expires_in", "token_endpoint_auth_methods_supported", "keyId",
-            "pinned", "pin_count", "bypass", "[]", "sessionCount",
+            "pinned", "pin_count", "bypass", "[]", "sessionCount", "token_expiration", "session_timeout", "accessTokenExpirationDate",
+            "TOKENTYPE", "token_uri", "md5", "address1",
         ])
     func plain(name: String) { #expect(!SecretNames().contains(name)) }
+
+    @Test("Long names take no more time than short ones", .timeLimit(.minutes(1)))
+    func long() {
+        let names = SecretNames()
+        for part in ["a\u{301}\u{316}", "\u{1F1E6}", "key"] { #expect(names.contains(String(repeating: part, count: 1 << 18))) }
+        #expect(!names.isMentioned(in: Array(String(repeating: "\u{1F1E6}", count: 1 << 18).utf8)))
+        var secrets: Set<String> = []
+        secrets.note("a" + String(repeating: "\u{301}", count: 1 << 18) + String(repeating: "\u{316}", count: 1 << 18), as: .body)
+        #expect(secrets.isEmpty)
+    }
 
     @Test("Names of the caller's are compared as a whole, without letter case and separators")
     func further() {

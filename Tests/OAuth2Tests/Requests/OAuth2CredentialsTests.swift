@@ -210,7 +210,7 @@ import Testing
         "A renewal keeps its token although what else the server sends cannot be used",
         arguments: [
             (#""refresh_token":"""#, "r0"), (#""refresh_token":7"#, "r0"), (#""scope":["a","b"],"refresh_token":"r1""#, "r1"),
-            (#""scope":"a\"b","refresh_token":"r1""#, "r1"),
+            (#""scope":"a\"b","refresh_token":"r1""#, "r1"), (#""refresh_token":"\u00e4""#, "r0"),
         ])
     func unusableMembers(members: String, refresh: String) async throws {
         let setting = try Setting()
@@ -385,9 +385,12 @@ import Testing
         // A token that has expired already is renewed again by the next request, once.
         #expect(try await setting.credentials.token().accessToken == "a\(renewals)")
         #expect(setting.transport.requests.map { $0.form["refresh_token"] } == Array(["r0", "r1"].prefix(renewals)))
-        setting.answers(#"{"access_token":"b","token_type":"Bearer","expires_in":1.5}"#)
-        setting.clock.advance(by: .seconds(3_600))
-        #expect(await setting.thrown == .responseMalformed)
+        // So is one whose life cannot be used.
+        for life in ["1.5", "-1", #""3600""#] {
+            setting.answers(#"{"access_token":"b\#(life.count)","token_type":"Bearer","expires_in":\#(life)}"#)
+            setting.clock.advance(by: .seconds(3_600))
+            #expect(try await setting.credentials.token().accessToken == "b\(life.count)")
+        }
     }
 
     @Test("A renewal that asks for its own token fails with the remedy and does not wait for itself", .timeLimit(.minutes(1)))

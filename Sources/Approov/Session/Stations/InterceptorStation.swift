@@ -40,6 +40,9 @@ struct InterceptorStation: Sendable {
         kinds = interceptors.map(Kind.init)
     }
 
+    /// Whether an interceptor delays requests.
+    var mayDelay: Bool { interceptors.contains { $0 is any DelayingInterceptor } }
+
     /// Whether there are no interceptors, so that the station has nothing to do.
     var isEmpty: Bool { interceptors.isEmpty }
 
@@ -160,7 +163,7 @@ struct InterceptorStation: Sendable {
         }
     }
 
-    /// Adds a credential, for which the request waits no longer than for its host.
+    /// Adds a credential; the wait for it is cancelled when the request's time is over.
     private func add(
         from interceptor: any CredentialInterceptor, to draft: inout RequestDraft, by deadline: RequestDeadline
     ) async throws {

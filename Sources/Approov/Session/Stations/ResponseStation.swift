@@ -80,9 +80,9 @@ final class ResponseStation: Sendable {
         }
         if sent.isOblivious { next.isBehindRelay = true }
         next.followsNonIdempotent = !sent.isIdempotent
-        // 307 and 308 ask for the request itself at another URL (RFC 9110, section 15.4), so it was not executed.
-        let isRepeated = [307, 308].contains(sent.response.status)
-        next.isAfterExecution = sent.isAfterExecution || !sent.isIdempotent && !isRepeated
+        // A redirect that keeps the method asks for the request itself at another URL (RFC 9110, section 15.4), so it was not executed.
+        let isResult = next.request.httpMethod != step.request.httpMethod
+        next.isAfterExecution = sent.isAfterExecution || !sent.isIdempotent && isResult
         return next
     }
 
@@ -198,10 +198,14 @@ enum RetrierAnswer {
         about exchange: RequestExchange, by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> RetryDecision {
         switch self {
-        case .decided(let decision): decision
-        case .mustWait(let interceptor): await interceptor.retry(exchange)
+        case .decided(let decision): return decision
+        case .mustWait(let interceptor): return await interceptor.retry(exchange)
         case .renews(let interceptor):
-            try await observation.waiting { try await deadline.limit { await interceptor.retryRefused(exchange) } }
+            do {
+                return try await observation.waiting { try await deadline.limit { await interceptor.retryRefused(exchange) } }
+            } catch let error as FinalError {
+                throw error.cause
+            }
         }
     }
 }
