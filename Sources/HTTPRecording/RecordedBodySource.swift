@@ -48,6 +48,7 @@ actor RecordedBodySource: ResponseBodySource {
             held = []
             return nil
         }
+        guard finish != nil else { return part }
         try writer.reserve(part.count, after: held.count)
         held += part
         return part

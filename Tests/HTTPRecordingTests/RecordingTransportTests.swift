@@ -198,10 +198,10 @@ import Testing
     func links() async throws {
         let request = try TransportRequest("https://api.test/items")
         let link = try #require(HTTPField.Name("Link"))
-        try await site.record([request]) {
-            TransportResponse(
-                "", to: $0, [link: #"<https://api.test/items?page=2&access_token=canary-1>; rel="next", </items?page=9>; rel="last""#])
-        }
+        let sent =
+            #"canary-0, <https://api.test/items?page=2&access_token=canary-1>; rel="next"; anchor="?token=canary-2","#
+            + #" </items?page=9>; title=canary-3; rel="last", <canary-4; rel="x""#
+        try await site.record([request]) { TransportResponse("", to: $0, [link: sent]) }
         let replayed = try await ReplayTransport(from: site.recording).send(request)
         #expect(
             replayed.headerFields[link]
@@ -221,15 +221,29 @@ import Testing
                 return part
             }
         }
+        var limits = RecordingLimits()
+        limits.maximumTotalBytes = 4_500
         let transport = try RecordingTransport(
-            wrapping: InProcessTransport { TransportResponse(status: 200, url: $0.url, body: ResponseBody(source: Source())) },
-            into: site.recording)
+            wrapping: InProcessTransport { request in
+                request.url.target == "/whole"
+                    ? TransportResponse(String(repeating: "x", count: 4_000), to: request)
+                    : TransportResponse(status: 200, url: request.url, body: ResponseBody(source: Source()))
+            }, into: site.recording, limits: limits)
         let response = try await transport.send(TransportRequest("https://api.test/"))
         var iterator = response.body.makeAsyncIterator()
         #expect(try await iterator.next() == [65])
         await #expect(throws: Broken.self) { try await iterator.next() }
         while try await iterator.next() != nil {}
         #expect(try site.names.isEmpty)
+        // Many of them leave all the room.
+        for _ in 0..<600 {
+            var iterator = try await transport.send(TransportRequest("https://api.test/")).body.makeAsyncIterator()
+            for _ in 0..<4 { _ = try? await iterator.next() }
+        }
+        let whole = String(repeating: "x", count: 4_000)
+        let other = try TransportRequest("https://api.test/whole")
+        #expect(try await transport.send(other).text == whole)
+        #expect(try site.names.count == 2)
     }
 
     @Test("A full folder refuses a request before it is sent")

@@ -134,7 +134,7 @@ public struct Resource: Sendable {
                 for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
         } catch {
             // The server may have executed it.
-            if (error as? ApproovError)?.isRetryable != true { removeCached(request, method) }
+            removeCached(request, method)
             throw error
         }
         // What the cache has of this URL may have changed (RFC 9111, section 4.4).

@@ -18,7 +18,7 @@ final class SentRequest: Sendable {
     /// The request as it was sent, without the fields that stations 4 to 6 added.
     let request: URLRequest
     /// The method that was sent; interceptors and the policy may have changed it.
-    private let method: HTTPRequest.Method
+    let method: HTTPRequest.Method
     private let followsNonIdempotent: Bool
     /// Whether the server has probably executed a request of this attempt that is not idempotent, and redirected to its result.
     let isAfterExecution: Bool

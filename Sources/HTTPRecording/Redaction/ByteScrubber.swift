@@ -12,7 +12,7 @@ struct ByteScrubber {
 
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
-    /// JSON stays JSON: a number becomes 0, and what is replaced ends at the end of its string. In XML it ends at a tag.
+    /// JSON stays JSON: a number becomes 0, and what is replaced ends at the end of its string. In XML it ends before a tag.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
@@ -72,7 +72,7 @@ struct ByteScrubber {
         while end < last {
             switch syntax {
             case .json where bytes[end] == UInt8(ascii: "\""): return end
-            case .xml where bytes[end] == UInt8(ascii: "<") || bytes[end] == UInt8(ascii: ">"): return end
+            case .xml where bytes[end] == UInt8(ascii: "<"): return end
             default: end = endOfUnit(in: bytes, at: end, syntax)
             }
         }

@@ -42,6 +42,7 @@ extension Set<String> {
     /// Whether a value is a date with a time, such as `2024-05-01T00:00:00Z` (RFC 3339).
     private static func isTime(_ value: some StringProtocol) -> Bool {
         value.prefix { $0.isNumber || $0 == "-" }.count == 10 && value.dropFirst(10).first == "T"
+            && value.dropFirst(11).allSatisfy { $0.isNumber || "+-:.Z".contains($0) }
     }
 
     /// Whether a body has a value hardly by chance.

@@ -67,17 +67,14 @@ struct Redactor: Sendable {
         }
     }
 
-    /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page.
+    /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page: each with its relation alone.
     private func links(_ value: String, _ secrets: inout Set<String>) -> String {
-        var links = ""
-        for (index, piece) in value.split(separator: "<", omittingEmptySubsequences: false).enumerated() {
-            if index > 0, let end = piece.firstIndex(of: ">") {
-                links += "<\(url(String(piece[..<end]), &secrets))\(piece[end...])"
-            } else {
-                links += piece
-            }
-        }
-        return links
+        value.split(separator: "<").compactMap { piece in
+            guard let end = piece.firstIndex(of: ">") else { return nil }
+            let relation = piece[end...].split(whereSeparator: { ";,".contains($0) }).lazy
+                .map { $0.trimmingCharacters(in: .whitespaces) }.first { $0.lowercased().hasPrefix("rel=") }
+            return "<\(url(String(piece[..<end]), &secrets))>" + (relation.map { "; \($0)" } ?? "")
+        }.joined(separator: ", ")
     }
 
     /// Returns a body for the recording.

@@ -20,11 +20,11 @@ struct SecretNames: Sendable {
     private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
     /// The last parts of names that say something about a secret, as in `token_type`.
     private static let harmlessParts: Set<String> = [
-        "count", "endpoint", "endpoints", "expiration", "expires", "expiry", "hint", "iframe", "length", "lifetime", "method", "methods",
+        "count", "endpoint", "endpoints", "expiration", "expires", "expiry", "iframe", "length", "lifetime", "method", "methods",
         "supported", "timeout", "type", "types",
     ]
     /// The ends of such names, folded, that have more than one part, or are written as one.
-    private static let harmlessEnds = ["expirationdate", "expiresat", "expiresin", "tokentype"]
+    private static let harmlessEnds = ["expirationdate", "expiresat", "expiresin", "tokentype", "typehint"]
     /// Such names as a whole, folded.
     private static let harmlessNames: Set<String> = ["tokenuri", "tokenurl"]
     /// A longer name, in bytes of UTF-8, is not looked at: it takes Unicode long to compare some texts.
@@ -46,8 +46,9 @@ struct SecretNames: Sendable {
     func contains(_ name: some StringProtocol) -> Bool {
         guard name.utf8.count <= Self.longestName else { return true }
         let folded = Self.folded(name)
-        guard !kept.contains(folded), !Self.harmlessNames.contains(folded) else { return false }
+        guard !kept.contains(folded) else { return false }
         if Self.names.contains(folded) || further.contains(folded) { return true }
+        guard !Self.harmlessNames.contains(folded) else { return false }
         let last = Self.lastPart(of: name)
         if Self.lastParts.contains(last) { return true }
         guard Self.words.contains(where: { folded.contains($0) }) else { return false }

@@ -28,7 +28,7 @@ enum TokenShapes {
         }
     }
 
-    /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<`, `]` or the end of the text.
+    /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<` or the end of the text.
     ///
     /// - Returns: The end; nil when no key begins at the position.
     static func endOfPrivateKey(in bytes: [UInt8], at position: Int) -> Int? {
@@ -37,7 +37,7 @@ enum TokenShapes {
         var index = begin
         while index < bytes.count {
             switch bytes[index] {
-            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "<"), UInt8(ascii: "]"):
+            case UInt8(ascii: "\""), UInt8(ascii: "<"):
                 // The backslash belongs to the quotation mark.
                 while bytes[index - 1] == UInt8(ascii: "\\") { index -= 1 }
                 return index

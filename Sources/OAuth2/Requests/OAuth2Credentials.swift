@@ -354,7 +354,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         } catch {
             // A user who logged out meanwhile must leave nothing, and no one asks for this token again. A change that failed left the token.
             let isInPlace = (try? await storedToken()) == stored
-            if !isInPlace, state.withLock({ $0.forgetUnsaved(token, since: changes) }) { try? await endpoints.revoke(token) }
+            if state.withLock({ $0.forgetUnsaved(token, since: changes, isInPlace: isInPlace) }) { try? await endpoints.revoke(token) }
             throw error
         }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its

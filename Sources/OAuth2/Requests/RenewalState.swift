@@ -132,9 +132,10 @@ struct RenewalState {
     /// - Parameters:
     ///   - token: The token.
     ///   - changes: ``changes`` before the renewal.
-    /// - Returns: Whether the user has changed, so that the server must revoke the token.
-    mutating func forgetUnsaved(_ token: BearerToken, since changes: Int) -> Bool {
-        guard changes != self.changes else { return false }
+    ///   - isInPlace: Whether the store still has the earlier token, as after a change that failed.
+    /// - Returns: Whether the user has changed or is about to, so that the server must revoke the token.
+    mutating func forgetUnsaved(_ token: BearerToken, since changes: Int, isInPlace: Bool) -> Bool {
+        guard ownChanges > 0 || changes != self.changes && !isInPlace else { return false }
         if unsaved?.token == token { unsaved = nil }
         return true
     }

@@ -219,6 +219,27 @@ final class CountingSource: CredentialSource {
         #expect(other.renewals.value == 1)
     }
 
+    @Test("A GET that an interceptor made a POST is not sent again, either, when the redirect to its result is refused")
+    func becomesPOST() async throws {
+        struct Posting: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                if request.url?.path() == "/orders" { request.httpMethod = "POST" }
+                return request
+            }
+        }
+        let world = try World()
+        world.api.value = { request in
+            request.url.target == "/result"
+                ? TransportResponse(status: 401, url: request.url)
+                : TransportResponse(status: 303, headerFields: [.location: "/result"], url: request.url)
+        }
+        let requests = try AuthenticatedRequests(source: CountingSource(), hosts: [HostPattern("api.test")], clock: world.clock)
+        let session = try world.session(interceptors: [Posting(), requests])
+        #expect(try await status(session, URLRequest("https://api.test/orders")) == 401)
+        #expect(world.apiRequests.map(\.method) == [.post, .get])
+    }
+
     @Test("A refusal renews the credential although a validator refuses the response, too", arguments: ["GET", "POST"])
     func refusedByValidator(method: String) async throws {
         let world = try world()

@@ -41,6 +41,8 @@ import Testing
     func staysXML() {
         let scrubbed = ByteScrubber(["abcdefgh</a><b>"]).scrubbed(Array("<r><a>abcdefgh</a><b>c</b></r>".utf8), as: .xml)
         #expect(String(decoding: scrubbed, as: UTF8.self) == "<r><a>REDACTED</a><b>c</b></r>")
+        let text = ByteScrubber(["Abc>defgh1"]).scrubbed(Array("<e>bad Abc>defgh1</e>".utf8), as: .xml)
+        #expect(String(decoding: text, as: UTF8.self) == "<e>bad REDACTED</e>")
     }
 
     @Test("Secrets that overlap, or have the same beginning, leave nothing of each other")

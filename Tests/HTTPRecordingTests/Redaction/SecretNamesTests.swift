@@ -8,7 +8,7 @@ import Testing
         arguments: [
             "password", "new_password", "X-Api-Key", "accessToken", "PIN", "sessionId", "client-secret", "code_verifier", "secureStrings",
             "tls.key", "API Key", "card[cvc]", "userPin", "userPIN", "user[pin]", "user[pin][]", "db_pwd", "otp_code", "api.key",
-            "AccountKey", "passcode", "cvv2", "otp[0]", "authKey", "security_code", "password_reset_url",
+            "AccountKey", "passcode", "cvv2", "otp[0]", "authKey", "security_code", "password_reset_url", "password_hint",
             "client-key-data", "PHPSESSID", "_csrf", "XSRF-TOKEN", "recovery_codes", "token_types_pin",
         ])
     func secret(name: String) { #expect(SecretNames().contains(name)) }
@@ -19,7 +19,7 @@ import Testing
             "shipping", "opinion", "keyboard", "author", "passenger", "page", "id", "",
             "primary_key", "token_type", "token_endpoint", "refresh_token_expires_in", "token_endpoint_auth_methods_supported", "keyId",
             "pinned", "pin_count", "bypass", "[]", "sessionCount", "token_expiration", "session_timeout", "accessTokenExpirationDate",
-            "TOKENTYPE", "token_uri", "md5", "address1",
+            "TOKENTYPE", "token_uri", "token_type_hint", "md5", "address1",
         ])
     func plain(name: String) { #expect(!SecretNames().contains(name)) }
 
@@ -36,7 +36,7 @@ import Testing
     @Test("Names of the caller's are compared as a whole, without letter case and separators")
     func further() {
         let names = SecretNames(["Tax_ID"])
-        #expect(names.contains("taxId") && !names.contains("taxIds"))
+        #expect(names.contains("taxId") && !names.contains("taxIds") && SecretNames(["token_url"]).contains("tokenURL"))
     }
 
     @Test("Names that the caller keeps are not secret, whatever the rules say")

@@ -81,7 +81,7 @@ final class ResponseStation: Sendable {
         if sent.isOblivious { next.isBehindRelay = true }
         next.followsNonIdempotent = !sent.isIdempotent
         // A redirect that keeps the method asks for the request itself at another URL (RFC 9110, section 15.4), so it was not executed.
-        let isResult = next.request.httpMethod != step.request.httpMethod
+        let isResult = next.request.httpMethod != sent.method.rawValue
         next.isAfterExecution = sent.isAfterExecution || !sent.isIdempotent && isResult
         return next
     }
