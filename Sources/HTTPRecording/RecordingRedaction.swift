@@ -11,9 +11,9 @@
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
 /// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
 ///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens and private keys in PEM.
-/// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. Beside a
-///   label that is the name of a secret all is secret. Beside one that only contains such a name, as `Client Secret` does, only what is
-///   called `value` or similarly is secret. In XML a label announces only what follows it.
+/// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. If
+///   the label is the name of a secret, everything beside it is secret. If it only contains such a name, as `Client Secret` does, only the
+///   value called `value` or similarly is secret. In XML a label announces only the values after it.
 /// - **Values with more in them**: a value of JSON, a form or XML that contains a query, a setting or another document is replaced as a
 ///   whole if a secret's name is in it. In JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
 /// - **JSON and XML**: all values below a secret member or element are secret.

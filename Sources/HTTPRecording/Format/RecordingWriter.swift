@@ -75,7 +75,7 @@ final class RecordingWriter: Sendable {
         }
     }
 
-    /// Gives back the room of what is not recorded.
+    /// Gives back the room of bytes that are not recorded.
     func release(_ count: Int) { state.withLock { $0.usedBytes -= count } }
 
     /// Writes one exchange; its body first, so that no head names a body that is not there.

@@ -12,7 +12,7 @@ struct ByteScrubber {
 
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
-    /// JSON stays JSON: a number becomes 0, and what is replaced ends at the end of its string. In XML it ends before a tag.
+    /// JSON stays JSON: a number becomes 0, and a replacement never passes the end of its string. In XML it never passes a tag.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.

@@ -1,9 +1,9 @@
-/// What a label, such as `password` in `{"name":"password","value":"x"}`, says about what is beside it.
+/// The values that a label announces as secret, such as `password` in `{"name":"password","value":"x"}`.
 enum Announcement: Int {
     case nothing
-    /// What is called `value`, or similarly, is secret. The label may be the title of something that has other values, too.
+    /// Those called `value`, or similarly. The label may be the title of something that has other values, too.
     case values
-    /// Everything beside it is secret.
+    /// Everything beside the label.
     case everything
 }
 
@@ -24,7 +24,7 @@ extension SecretNames {
         return isExact(name) ? .everything : contains(name) ? .values : .nothing
     }
 
-    /// Whether what has this name, and is no label, is announced.
+    /// Whether a value of this name is announced; a label never is.
     static func isAnnounced(_ name: ArraySlice<UInt8>, by announcement: Announcement) -> Bool {
         guard announcement != .nothing, !isLabel(name) else { return false }
         return announcement == .everything || valueNames.contains(Texts.localName(name).lowercased())

@@ -4,19 +4,19 @@ struct SecretNames: Sendable {
     static let headers: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
     ]
-    /// What makes a name secret wherever it is in the name.
+    /// Words that make a name secret, wherever they stand in it.
     private static let words: Set<String> = [
         "accesskey", "accountkey", "apikey", "assertion", "authcode", "authkey", "authorization", "backupcode", "clientkey", "cookie",
         "credential", "csrf", "encryptionkey", "masterkey", "otpcode", "passcode", "passphrase", "passwd", "password", "privatekey",
         "recoverycode", "secret", "securestring", "securitycode", "sessid", "session", "sharedkey", "signature", "signingkey",
         "subscriptionkey", "tlskey", "token", "verifier", "xsrf",
     ]
-    /// What is secret as a whole name.
+    /// Names that are secret as a whole.
     private static let names: Set<String> = [
         "auth", "bearer", "cvc", "cvv", "devicecode", "jwt", "key", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "sid",
         "usercode",
     ]
-    /// What makes a name secret as its last part, as in `userPin` and `db_pwd`.
+    /// Words that make a name secret as its last part, as in `userPin` and `db_pwd`.
     private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
     /// The last parts of names that say something about a secret, as in `token_type`.
     private static let harmlessParts: Set<String> = [

@@ -17,11 +17,10 @@ extension XMLRedactor {
         guard index < input.count, input[index] == UInt8(ascii: ">") else { throw Malformed() }
 
         let element = opened(name, attributes)
-        let isWithinSecret = names.contains(Texts.localName(name)) || isAnnounced(name) || (open.last?.childSecrecy ?? .none) != .none
         for attribute in attributes where !XMLValues.declaresNamespace(attribute.name) {
             copy(to: attribute.value.lowerBound)
             let isOwn = names.contains(Texts.localName(attribute.name)) || SecretNames.isAnnounced(attribute.name, by: element.announcement)
-            let secrecy: Secrecy = isOwn ? .own : isWithinSecret ? .inherited : .none
+            let secrecy: Secrecy = isOwn ? .own : element.isWithinSecret ? .inherited : .none
             if let value = values.replacement(for: input[attribute.value], secrecy, &secrets) {
                 output += value
                 position = attribute.value.upperBound
@@ -32,24 +31,21 @@ extension XMLRedactor {
         if !isEmpty { open.append(element) }
     }
 
-    /// What is secret in an element, by its name, its attributes and the element that it is in.
+    /// An element with its secrecy, which its name, its attributes and the element around it decide.
     private func opened(_ name: ArraySlice<UInt8>, _ attributes: [(name: ArraySlice<UInt8>, value: Range<Int>)]) -> Element {
         let inherited = open.last?.childSecrecy ?? .none
-        let (isNamed, isBesideLabel) = (names.contains(Texts.localName(name)), isAnnounced(name))
+        // By the label before it, in the same element.
+        let isAnnounced = SecretNames.isAnnounced(name, by: open.last?.announcement ?? .nothing)
+        let isOwn = isAnnounced || names.contains(Texts.localName(name))
+        let isWithinSecret = isOwn || inherited != .none
         // As in <param name="password" value="x"/>.
         let label =
             attributes.filter { SecretNames.isLabel($0.name) }.map { names.announcement(of: input[$0.value]) }
             .max { $0.rawValue < $1.rawValue } ?? .nothing
-        // What is announced may be the only child, as in <value><string>x</string></value>. Deeper values may be anything.
-        let isWhole = isNamed || label == .everything || inherited != .none
+        // A label may announce the text of the only child, as in <value><string>x</string></value>. Deeper values may be anything.
         return Element(
-            name: name, secrecy: isNamed || isBesideLabel || label != .nothing ? .own : inherited,
-            childSecrecy: isBesideLabel ? .own : isWhole ? .inherited : .none, announcement: label)
-    }
-
-    /// Whether the label before an element, in the same one, makes it secret.
-    private func isAnnounced(_ name: ArraySlice<UInt8>) -> Bool {
-        SecretNames.isAnnounced(name, by: open.last?.announcement ?? .nothing)
+            name: name, isWithinSecret: isWithinSecret, secrecy: isOwn || label != .nothing ? .own : inherited,
+            childSecrecy: isAnnounced ? .own : isWithinSecret || label == .everything ? .inherited : .none, announcement: label)
     }
 
     private func attribute(at index: inout Int) throws(Malformed) -> (name: ArraySlice<UInt8>, value: Range<Int>) {

@@ -10,6 +10,8 @@ struct XMLRedactor {
 
     struct Element {
         let name: ArraySlice<UInt8>
+        /// Whether its name, or the element around it, makes it secret, whatever its own label says.
+        let isWithinSecret: Bool
         /// Whether its text is secret: by its name, by a label, or by text before.
         var secrecy: Secrecy
         /// Whether all that is in its children is secret.

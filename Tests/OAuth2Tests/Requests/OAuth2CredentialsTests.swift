@@ -31,16 +31,18 @@ import Testing
 
         func answers(_ json: String, _ status: Int = 200) { answer.value = { .json(json, status, to: $0) } }
 
-        /// Holds the answer of the token endpoint until the second gate opens; the other endpoints answer at once.
-        func holdsAnswer(_ json: String) -> (asked: Gate, gate: Gate) {
+        /// Begins a renewal whose answer waits for the gate; the other endpoints answer at once.
+        func beginRenewal() async throws -> (task: Task<BearerToken, any Error>, gate: Gate) {
             let (asked, gate) = (Gate(), Gate())
             answer.value = { request in
                 guard request.url.target == "/token" else { return TransportResponse(status: 200, url: request.url) }
                 asked.open()
                 try await gate.wait()
-                return .json(json, to: request)
+                return .json(OAuth2CredentialsTests.next, to: request)
             }
-            return (asked, gate)
+            let task = Task { [credentials] in try await credentials.token() }
+            try await asked.wait()
+            return (task, gate)
         }
 
         func logIn(_ name: String = "a0", refresh: String? = "r0", expired: Bool = true) async throws {
@@ -168,9 +170,7 @@ import Testing
     func logOut() async throws {
         let setting = try Setting()
         try await setting.logIn()
-        let (asked, gate) = setting.holdsAnswer(Self.next)
-        let task = Task { try await setting.credentials.token() }
-        try await asked.wait()
+        let (task, gate) = try await setting.beginRenewal()
         try await setting.credentials.logOut()
         gate.open()
         #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .loginRequired)
@@ -183,9 +183,7 @@ import Testing
     func logOutBeforeStoreFails() async throws {
         let setting = try Setting()
         try await setting.logIn()
-        let (asked, gate) = setting.holdsAnswer(Self.next)
-        let task = Task { try await setting.credentials.token() }
-        try await asked.wait()
+        let (task, gate) = try await setting.beginRenewal()
         try await setting.credentials.logOut()
         setting.store.failsToStore.value = true
         gate.open()
@@ -255,9 +253,7 @@ import Testing
     func userChange() async throws {
         let setting = try Setting()
         try await setting.logIn("alice")
-        let (asked, gate) = setting.holdsAnswer(Self.next)
-        let task = Task { try await setting.credentials.token() }
-        try await asked.wait()
+        let (task, gate) = try await setting.beginRenewal()
         try await setting.logIn("bob", refresh: "rb", expired: false)
         gate.open()
         #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .loginRequired)
