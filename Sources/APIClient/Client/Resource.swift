@@ -128,17 +128,10 @@ public struct Resource: Sendable {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
         let call = AppliedRules()
-        let (data, head): (Data, HTTPURLResponse)
-        do {
-            (data, head) = try await session.upload(
-                for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
-        } catch {
-            // The server may have executed it.
-            removeCached(request, method)
-            throw error
-        }
-        // What the cache has of this URL may have changed (RFC 9111, section 4.4).
-        if (200..<400).contains(head.statusCode) { removeCached(request, method) }
+        // What the cache has of this URL may have changed (RFC 9111, section 4.4), also after an error: the server may have executed it.
+        defer { removeCached(request, method) }
+        let (data, head) = try await session.upload(
+            for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
         return (APIResponse(data: data, head: head), statuses(for: request, in: call))
     }
 

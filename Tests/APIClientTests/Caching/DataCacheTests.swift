@@ -636,6 +636,14 @@ import Testing
         await #expect(throws: ApproovError(.responseRefused, "")) { try await client.resource("items").send(.put) }
         client.validators = []
         #expect(try await client.cachedData(for: "items").isFromCache == false)
+        // A gateway that gave up does not know whether the server executed the change.
+        let api = setting.world.api.value
+        setting.world.api.value = { request in
+            request.method == .put ? TransportResponse(status: 504, url: request.url) : try await api(request)
+        }
+        #expect(try await client.cachedData(for: "items").isFromCache)
+        await #expect(throws: APIError(.unexpectedStatus, "")) { try await client.resource("items").send(.put) }
+        #expect(try await client.cachedData(for: "items").isFromCache == false)
         let missing = try APIClient(base: try #require(URL(string: "https://api.test/")), session: client.session)
         await #expect(throws: APIError(.unexpectedStatus, "")) { try await missing.cachedData(for: "missing") }
     }
