@@ -44,17 +44,14 @@ extension JSONValue {
         let most = 192
         var nuls: UInt8 = 0
         var openings = 0
-        var start = 0
-        while start < bytes.count {
-            let end = min(start + most, bytes.count)
+        for start in stride(from: 0, to: bytes.count, by: most) {
             var found: UInt8 = 0
-            for byte in UnsafeBufferPointer(rebasing: bytes[start..<end]) {
+            for byte in UnsafeBufferPointer(rebasing: bytes[start..<min(start + most, bytes.count)]) {
                 nuls |= byte == 0 ? 1 : 0
                 // "[" and "{" differ in this bit alone.
                 found &+= byte | 0x20 == UInt8(ascii: "{") ? 1 : 0
             }
             openings += Int(found)
-            start = end
         }
         return nuls == 0 && openings <= maximumDepth
     }
