@@ -17,18 +17,25 @@ final class NetlinkSource: Sendable {
     private let state = Mutex(NetworkMonitorState())
     private let publish: @Sendable (NetworkStatus) -> Void
 
-    /// Opens the socket; nil when the system refuses.
+    /// Listens to a socket, and closes it when it is stopped.
     ///
-    /// - Parameter publish: Gets each change of the status, on the queue of this object.
-    init?(publish: @escaping @Sendable (NetworkStatus) -> Void) {
-        descriptor = CNetlink_open()
-        guard descriptor >= 0 else { return nil }
+    /// - Parameters:
+    ///   - descriptor: The socket; the kernel sends it the changes of the network namespace in which it was opened.
+    ///   - publish: Gets each change of the status, on the queue of this object.
+    init(descriptor: Int32, publish: @escaping @Sendable (NetworkStatus) -> Void) {
+        self.descriptor = descriptor
         self.publish = publish
         events = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         events.setCancelHandler { [descriptor] in close(descriptor) }
         events.setEventHandler { [weak self] in self?.receiveAll() }
         events.activate()
         queue.async { [weak self] in self?.begin() }
+    }
+
+    /// Opens a socket; nil when the system refuses.
+    static func openSocket() -> Int32? {
+        let descriptor = CNetlink_open()
+        return descriptor < 0 ? nil : descriptor
     }
 
     /// Closes the socket.

@@ -21,9 +21,13 @@ public final class NetworkMonitor: Sendable {
     private let findRoute: @Sendable (CanonicalHost) -> Bool
 
     /// Begins to listen; ``status`` is known a moment later.
-    public convenience init() {
+    public convenience init() { self.init(descriptor: NetlinkSource.openSocket()) }
+
+    /// Begins to listen to a socket, which a test opens in another network namespace.
+    convenience init(descriptor: Int32?) {
         let listeners = ListenerBox()
-        self.init(listeners, source: NetlinkSource { listeners.publish($0) }, findRoute: Self.hasRoute)
+        let source = descriptor.map { NetlinkSource(descriptor: $0) { listeners.publish($0) } }
+        self.init(listeners, source: source, findRoute: Self.hasRoute)
     }
 
     /// A monitor without the kernel, whose status a test sets with ``publish(_:)``.

@@ -56,10 +56,10 @@ import Testing
 
     @Test("The status follows the links and routes of a network namespace", .enabled(if: Namespace.isPossible, Namespace.advice))
     func namespace() async throws {
-        let namespace = try await Namespace.make()
+        let namespace = try Namespace()
         let monitor = namespace.monitor
         func expect(_ status: NetworkStatus, after commands: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            for command in commands { try await namespace.run(command) }
+            try await namespace.run(commands)
             #expect(await eventually { monitor.status == status }, sourceLocation: sourceLocation)
         }
         try await expect(.unreachable)
@@ -74,16 +74,14 @@ import Testing
         try await expect(.unreachable, after: "link del a0")
         // More changes at once than the socket's buffer holds: the lists are read again.
         let many = (1...400).map { "route add 198.51.\($0 / 200).\($0 % 200)/32 dev lo" }
-        try await namespace.run("link set lo up")
-        try await namespace.batch(many + many.map { $0.replacing("add", with: "del") })
+        try await namespace.run(["link set lo up"] + many + many.map { $0.replacing("add", with: "del") })
         try await expect(
             .reachable, after: "link add a0 type veth peer name a1", "link set a1 up", "link set a0 up", "route add default dev a0")
-        await namespace.end()
     }
 }
 
-/// A thread in its own network namespace, with a monitor that was made there.
-private final class Namespace: Sendable {
+/// A network namespace, which lasts as long as its descriptor, and a monitor of it.
+private struct Namespace {
     static let advice: Comment = "Only root can make a network namespace: run the tests as root, with iproute2 and veth"
     static let isPossible: Bool = {
         guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: ip) else { return false }
@@ -98,80 +96,42 @@ private final class Namespace: Sendable {
     private static let ip =
         ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].first { FileManager.default.isExecutableFile(atPath: $0) } ?? "/sbin/ip"
 
-    private enum Job: Sendable {
-        case run([String], input: String?, CheckedContinuation<Void, any Error>)
-        case end
-    }
-
     let monitor: NetworkMonitor
-    private let jobs: AsyncStream<Job>.Continuation
+    private let descriptor: FileHandle
 
-    private init(_ monitor: NetworkMonitor, _ jobs: AsyncStream<Job>.Continuation) {
-        self.monitor = monitor
-        self.jobs = jobs
-    }
-
-    static func make() async throws -> Namespace {
-        let queue = Shared<[Job]>([])
-        let signal = DispatchSemaphore(value: 0)
-        let (stream, jobs) = AsyncStream.makeStream(of: Job.self)
-        Task {
-            for await job in stream {
-                queue.change { $0.append(job) }
-                signal.signal()
-            }
-        }
-        let monitor = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<NetworkMonitor, any Error>) in
-            // A namespace belongs to a thread, and to the sockets and processes that the thread makes.
-            let thread = Thread {
-                guard Self.unshareNetwork() == 0 else {
-                    return continuation.resume(throwing: CocoaError(.executableNotLoadable))
-                }
-                continuation.resume(returning: NetworkMonitor())
-                while true {
-                    signal.wait()
-                    guard case .run(let arguments, let input, let done) = queue.change({ $0.removeFirst() }) else { return }
-                    done.resume(with: Result { try Self.run(arguments, input) })
-                }
-            }
-            thread.start()
-        }
-        return Namespace(monitor, jobs)
-    }
-
-    /// Moves this thread into a new network namespace.
+    /// Makes a namespace, opens the monitor's socket in it, and leaves it again.
     ///
-    /// Glibc's module leaves unshare(2) out.
-    private static func unshareNetwork() -> Int32 {
-        guard let symbol = dlsym(nil, "unshare") else { return -1 }
-        let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
-        return unshare(0x4000_0000)  // CLONE_NEWNET
+    /// A new thread begins in the namespace of the thread that starts it, and would later serve the work of other tests, whose connections
+    /// then fail. So nothing happens in the new namespace that may start one, such as work for a queue or a child process.
+    init() throws {
+        let outside = try Self.ownNamespace()
+        guard Self.call("unshare", 0x4000_0000) == 0 else { throw CocoaError(.executableNotLoadable) }  // CLONE_NEWNET
+        let (inside, socket) = (Result(catching: Self.ownNamespace), NetlinkSource.openSocket())
+        precondition(Self.call("setns", outside.fileDescriptor, 0) == 0, "this thread cannot leave the namespace again")
+        monitor = NetworkMonitor(descriptor: socket)
+        descriptor = try inside.get()
     }
 
-    private static func run(_ arguments: [String], _ input: String?) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: ip)
-        process.arguments = arguments
-        let pipe = Pipe()
-        if input != nil { process.standardInput = pipe }
-        try process.run()
-        if let input {
-            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try pipe.fileHandleForWriting.close()
+    /// Runs commands of ip(8) in the namespace.
+    func run(_ commands: [String]) async throws {
+        let namespace = "--net=/proc/\(getpid())/fd/\(descriptor.fileDescriptor)"
+        let script = "printf '%s\\n' \"$1\" | \"$0\" -batch -"
+        let nsenter = try await ChildProcess.run(
+            URL(filePath: "/usr/bin/env"), ["nsenter", namespace, "/bin/sh", "-c", script, Self.ip, commands.joined(separator: "\n")])
+        guard nsenter.exitCode == 0 else { throw CocoaError(.executableRuntimeMismatch) }
+    }
+
+    /// The namespace of this thread.
+    private static func ownNamespace() throws -> FileHandle {
+        try FileHandle(forReadingFrom: URL(filePath: "/proc/thread-self/ns/net"))
+    }
+
+    /// Calls unshare(2) or setns(2), which the module of glibc leaves out.
+    private static func call(_ name: String, _ arguments: Int32...) -> Int32 {
+        guard let symbol = dlsym(nil, name) else { return -1 }
+        switch arguments.count {
+        case 1: return unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)(arguments[0])
+        default: return unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32) -> Int32).self)(arguments[0], arguments[1])
         }
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw CocoaError(.executableRuntimeMismatch) }
     }
-
-    func run(_ command: String) async throws {
-        try await withCheckedThrowingContinuation { jobs.yield(.run(command.split(separator: " ").map(String.init), input: nil, $0)) }
-    }
-
-    func batch(_ commands: [String]) async throws {
-        try await withCheckedThrowingContinuation {
-            jobs.yield(.run(["-batch", "-"], input: commands.joined(separator: "\n") + "\n", $0))
-        }
-    }
-
-    func end() async { jobs.yield(.end) }
 }
