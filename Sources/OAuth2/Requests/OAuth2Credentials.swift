@@ -102,15 +102,13 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            // The server's newest token, which the store did not take.
-            let (noticed, unsaved) = state.withLock { state in
-                let unsaved = state.unsaved
-                return (state.beginChange(), unsaved)
-            }
+            let noticed = state.withLock { $0.beginChange() }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
             let (removed, failure) = await Task { await removeToken() }.value
+            // The server's newest token, which the store did not take.
+            let unsaved = state.withLock { $0.takeUnsaved() }
             return ([unsaved?.token, removed == unsaved?.predecessor ? nil : removed].compactMap { $0 }, failure)
         }
         // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
@@ -347,7 +345,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Returns: The token to use.
     /// - Throws: The errors of the store; ``OAuth2Error`` with code `loginRequired` when the user changed meanwhile.
     private func saved(_ token: BearerToken, over stored: BearerToken, since changes: Int) async throws -> BearerToken {
-        state.withLock { $0.unsaved = .init(predecessor: stored, token: token) }
+        state.withLock { $0.keep(token, over: stored) }
         let isSaved: Bool
         do {
             isSaved = try await store.replace(stored, with: token, for: key)
@@ -359,7 +357,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
         // predecessor.
-        state.withLock { $0.unsaved = nil }
+        state.withLock { _ = $0.takeUnsaved() }
         if isSaved { return token }
         // The user logged out or another one logged in meanwhile: nothing may remain of this token.
         try? await endpoints.revoke(token)

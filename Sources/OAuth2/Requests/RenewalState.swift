@@ -34,7 +34,7 @@ struct RenewalState {
 
     /// The renewals under way, by log-in; the empty text stands for no token yet.
     private(set) var flights: [String: Flight] = [:]
-    var unsaved: Unsaved?
+    private(set) var unsaved: Unsaved?
     var postponed: Postponed?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
@@ -45,14 +45,13 @@ struct RenewalState {
     private var ownChanges = 0
     private var noticed: Noticed?
 
-    /// Begins a log-in or log-out of this process, and forgets what belongs to the previous user.
+    /// Begins a log-in or log-out of this process.
     ///
-    /// Renewals under way find their token replaced.
+    /// Renewals under way find their token replaced. If the change fails, the user stays, and so does a token that the store did not take.
     /// - Returns: The change to another process's user that is under way; this one must wait for it.
     mutating func beginChange() -> Task<Void, Never>? {
         ownChanges += 1
         changes += 1
-        unsaved = nil
         postponed = nil
         defer { noticed = nil }
         return noticed?.task
@@ -65,9 +64,10 @@ struct RenewalState {
         changes += 1
     }
 
-    /// Notes that a user has logged in.
+    /// Notes that a user has logged in, and forgets what belongs to the previous one.
     mutating func logIn(_ token: BearerToken) {
         changes += 1
+        unsaved = nil
         login = token.loginID
     }
 
@@ -127,15 +127,24 @@ struct RenewalState {
         return flight
     }
 
+    /// Keeps a token until the store has taken it.
+    mutating func keep(_ token: BearerToken, over predecessor: BearerToken) { unsaved = Unsaved(predecessor: predecessor, token: token) }
+
+    /// Returns the token that the store did not take, and forgets it.
+    mutating func takeUnsaved() -> Unsaved? {
+        defer { unsaved = nil }
+        return unsaved
+    }
+
     /// Forgets a token that the store did not take, if the user has changed meanwhile.
     ///
     /// - Parameters:
     ///   - token: The token.
     ///   - changes: ``changes`` before the renewal.
-    ///   - isInPlace: Whether the store still has the earlier token, as after a change that failed.
-    /// - Returns: Whether the user has changed or is about to, so that the server must revoke the token.
+    ///   - isInPlace: Whether the store still has the earlier token, as during a change and after one that failed.
+    /// - Returns: Whether the user has changed, so that the server must revoke the token.
     mutating func forgetUnsaved(_ token: BearerToken, since changes: Int, isInPlace: Bool) -> Bool {
-        guard ownChanges > 0 || changes != self.changes && !isInPlace else { return false }
+        guard changes != self.changes, !isInPlace else { return false }
         if unsaved?.token == token { unsaved = nil }
         return true
     }

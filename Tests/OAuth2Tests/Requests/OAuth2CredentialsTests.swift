@@ -45,6 +45,29 @@ import Testing
             return (task, gate)
         }
 
+        /// Renews a token that the store does not take, and changes the user after that, or so that the renewal ends during the change.
+        func change(
+            afterFailedRenewal isAfter: Bool, _ change: @escaping @Sendable () async throws -> Void
+        ) async throws -> Task<Void, any Error> {
+            let (renewal, gate) = try await beginRenewal()
+            store.failsToStore.value = true
+            let (isChanging, mayChange) = (Gate(), Gate())
+            store.beforeChange.value = {
+                isChanging.open()
+                try await mayChange.wait()
+            }
+            func endRenewal() async {
+                gate.open()
+                #expect(await codeThrown(as: OAuth2Error.self) { try await renewal.value } == .storeFailed)
+            }
+            if isAfter { await endRenewal() }
+            let task = Task { try await change() }
+            try await isChanging.wait()
+            if !isAfter { await endRenewal() }
+            mayChange.open()
+            return task
+        }
+
         func logIn(_ name: String = "a0", refresh: String? = "r0", expired: Bool = true) async throws {
             try await credentials.logIn(
                 Samples.token(name, refresh: refresh, life: 3_600, at: expired ? clock.date - 3_600 : clock.date))
@@ -191,10 +214,33 @@ import Testing
         #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r0", "r1"])
     }
 
+    @Test("A log-in that fails leaves the user the token that the store did not take before or meanwhile", arguments: [false, true])
+    func failedLogIn(isDuring: Bool) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let login = try await setting.change(afterFailedRenewal: !isDuring) {
+            try await setting.logIn("bob", refresh: "rb", expired: false)
+        }
+        #expect(await codeThrown(as: OAuth2Error.self) { try await login.value } == .storeFailed)
+        setting.store.failsToStore.value = false
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.map(\.url.target) == ["/token"])
+    }
+
+    @Test("Logging out revokes the token that the store did not take before or meanwhile", arguments: [false, true])
+    func logOutWithUnsaved(isDuring: Bool) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let logout = try await setting.change(afterFailedRenewal: !isDuring) { try await setting.credentials.logOut() }
+        try await logout.value
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1"])
+        #expect(try await setting.store.token(for: setting.credentials.key) == nil)
+    }
+
     @Test("Logging out revokes the token even if its task is cancelled")
     func logOutWhenCancelled() async throws {
-        let transport = InProcessTransport { TransportResponse(status: 200, url: $0.url) }
-        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: MemoryTokenStore())
+        let (transport, store) = (InProcessTransport { TransportResponse(status: 200, url: $0.url) }, BrittleStore())
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
         try await credentials.logIn(Samples.token("a0", refresh: "r0"))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -202,6 +248,7 @@ import Testing
         }
         try await task.value
         #expect(transport.requests.map { $0.form["token"] } == ["r0"])
+        #expect(try await store.token(for: credentials.key) == nil)
     }
 
     @Test(

@@ -3,45 +3,6 @@ import Foundation
 import OAuth2
 import Testing
 
-/// A store that fails where a test wants it to.
-final class BrittleStore: TokenStore {
-    let base = MemoryTokenStore()
-    let failsToStore = Shared(false)
-    let forgets = Shared(false)
-    let failsToRemove = Shared(false)
-    /// Whether someone has asked for the turn while another one had it.
-    let isWaitedFor = Shared(false)
-    private let isHeld = Shared(false)
-
-    private static let failure = OAuth2Error(.storeFailed, "the disk is full")
-
-    func token(for key: TokenKey) async throws -> BearerToken? { forgets.value ? nil : try await base.token(for: key) }
-
-    func store(_ token: BearerToken, for key: TokenKey) async throws {
-        if failsToStore.value { throw Self.failure }
-        try await base.store(token, for: key)
-    }
-
-    func remove(for key: TokenKey) async throws {
-        if failsToRemove.value { throw Self.failure }
-        try await base.remove(for: key)
-    }
-
-    func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
-        if token == nil ? failsToRemove.value : failsToStore.value { throw Self.failure }
-        return try await base.replace(expected, with: token, for: key)
-    }
-
-    func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value {
-        if isHeld.value { isWaitedFor.value = true }
-        return try await base.withExclusiveAccess(for: key) {
-            isHeld.value = true
-            defer { isHeld.value = false }
-            return try await body()
-        }
-    }
-}
-
 @Suite struct TokenMigrationTests {
     @Test("Tokens move, keys without a token are passed over, and a second run does nothing")
     func moves() async throws {
