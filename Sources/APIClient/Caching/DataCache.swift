@@ -37,6 +37,8 @@ public final class DataCache: Sendable {
     /// Requests with equal keys share a response.
     private struct Key: Hashable, Sendable {
         let session: UUID
+        /// The caller's URL, which an interceptor may have changed in the form.
+        let url: TransportURL?
         let form: RequestForm
         /// The maximum size of the content; a flight with a smaller one may fail.
         let limit: Int?
@@ -81,11 +83,11 @@ public final class DataCache: Sendable {
     /// Removes all responses; requests under way leave none.
     public func removeAll() { state.withLock { $0.remove { _ in true } } }
 
-    /// Removes the responses of a session to requests for a URL.
+    /// Removes the responses of a session to requests for a URL, before or after interceptors changed it.
     func remove(_ url: URL, of session: ApproovSession) {
         guard let url = try? TransportURL(url) else { return }
         let id = session.wipes.id
-        state.withLock { $0.remove { $0.session == id && $0.form.url == url } }
+        state.withLock { $0.remove { $0.session == id && ($0.url == url || $0.form.url == url) } }
     }
 
     /// Returns the response to a request from the cache, from a request under way, or from the server.
@@ -96,7 +98,8 @@ public final class DataCache: Sendable {
             return try await Self.load(request, over: session, limit)
         }
         session.wipes.add(self)
-        let key = Key(session: session.wipes.id, form: cacheable.form, limit: limit)
+        let url = request.url.flatMap { try? TransportURL($0) }
+        let key = Key(session: session.wipes.id, url: url, form: cacheable.form, limit: limit)
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in

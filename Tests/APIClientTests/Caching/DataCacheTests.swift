@@ -644,7 +644,56 @@ import Testing
         #expect(try await client.cachedData(for: "items").isFromCache)
         await #expect(throws: APIError(.unexpectedStatus, "")) { try await client.resource("items").send(.put) }
         #expect(try await client.cachedData(for: "items").isFromCache == false)
+        // Nor does a client whose connection broke.
+        setting.world.api.value = { request in
+            guard request.method == .put else { return try await api(request) }
+            throw TransportError(.connectionLost, "the connection was lost")
+        }
+        #expect(try await client.cachedData(for: "items").isFromCache)
+        await #expect(throws: ApproovError.self) { try await client.resource("items").send(.put) }
+        #expect(try await client.cachedData(for: "items").isFromCache == false)
         let missing = try APIClient(base: try #require(URL(string: "https://api.test/")), session: client.session)
         await #expect(throws: APIError(.unexpectedStatus, "")) { try await missing.cachedData(for: "missing") }
+    }
+
+    @Test("A request that changes a resource removes what the cache has of it under a URL that an interceptor altered")
+    func alteredURL() async throws {
+        struct Version: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.url?.append(queryItems: [URLQueryItem(name: "v", value: "2")])
+                return request
+            }
+        }
+        let setting = try Setting()
+        var client = try APIClient(
+            base: try #require(URL(string: "https://api.test/")), session: setting.session { $0.interceptors = [Version()] })
+        client.cache = setting.cache
+        #expect(try await client.cachedData(for: "items").isFromCache == false)
+        #expect(try await client.cachedData(for: "items").isFromCache)
+        _ = try await client.resource("items").send(.put)
+        #expect(try await client.cachedData(for: "items").isFromCache == false)
+    }
+
+    @Test("While the network is away, an interceptor that needs it makes a request wait, and not fail")
+    func awaitNetwork() async throws {
+        struct NeedsNetwork: RequestInterceptor {
+            let monitor: NetworkMonitor
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                guard monitor.status == .reachable else { throw ApproovError(.networkingError, "no network") }
+                return request
+            }
+        }
+        let (setting, monitor) = (try Setting(), NetworkMonitor(testing: .unreachable))
+        let session = try setting.session {
+            $0.interceptors = [
+                AwaitNetwork(monitor: monitor, timeout: .seconds(30), spread: .zero, clock: setting.world.clock),
+                NeedsNetwork(monitor: monitor),
+            ]
+        }
+        async let text = setting.get(session)
+        try #require(await eventually { monitor.listenerCount == 1 })
+        monitor.publish(.reachable)
+        #expect(try await text == "1")
     }
 }
