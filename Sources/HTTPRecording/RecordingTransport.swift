@@ -75,8 +75,8 @@ public final class RecordingTransport: HTTPTransport {
             version: response.version, responseLines: responseLines)
         let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets, found] bytes in
             var found = found
-            let body = try redactor.body(bytes, response.headerFields, secrets, found: &found)
-            try writer.write(exchange, body: redactor.scrubbed(body, response.headerFields, found: found), number: number)
+            let body = try redactor.body(bytes, response.headerFields, found: &found)
+            try writer.write(exchange, body: redactor.scrubbed(secrets.union(found), of: body, response.headerFields), number: number)
         }
         let source = RecordedBodySource(response.body, writer, finish: finish)
         // Callers drop the bodies of redirects and of responses that they retry, so those are read here.

@@ -56,6 +56,15 @@ import Testing
         #expect(!response.contains("opaque-abc123") && !response.contains("47114711"))
     }
 
+    @Test("Secrets that overlap are removed at once, those of the head and those of the bodies")
+    func overlapping() async throws {
+        let body = #"{"session":"u42.abcdefgh1.3f9c77d0aa","message":"resumed u42.abcdefgh1.3f9c77d0aa"}"#
+        let request = try TransportRequest("https://api.test/", .get, [.cookie: "sid=abcdefgh1"])
+        try await site.record([request]) { TransportResponse(body, to: $0, [.contentType: Self.json]) }
+        #expect(
+            try await ReplayTransport(from: site.recording).send(request).text == #"{"session":"REDACTED","message":"resumed REDACTED"}"#)
+    }
+
     @Test("A form's value with spaces is found")
     func spaces() async throws {
         let response = try await recorded("password=my+own+dog", Self.form, response: "hello my own dog", "text/plain")

@@ -17,8 +17,8 @@ enum BodyDigest {
     ///     equal to nothing else.
     /// - Returns: The digest.
     static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>, found: inout Set<String>) -> String? {
-        guard let bytes = bytes(of: request), let redacted = try? redactor.body(bytes, request.headerFields, secrets, found: &found)
-        else { return nil }
+        guard let bytes = bytes(of: request), let body = try? redactor.body(bytes, request.headerFields, found: &found) else { return nil }
+        let redacted = redactor.scrubbed(secrets, of: body, request.headerFields)
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
     }
 

@@ -6,43 +6,71 @@ struct ByteScrubber {
     /// What bytes are, and so where a secret may be in them.
     enum Syntax { case json, xml, other }
 
+    /// How a part of the bytes spells its text.
+    enum Spelling {
+        /// As it is.
+        case plain
+        /// With the escapes of a JSON string (RFC 8259, section 7).
+        case json
+        /// With the references of XML.
+        case xml
+    }
+
     private let secrets: NotedPieces
 
     init(_ secrets: Set<String>) { self.secrets = NotedPieces(of: secrets.filter { !RedactedText.isRedacted($0) }) }
 
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
-    /// JSON stays JSON: a number becomes 0, and a replacement never passes the end of its string. In XML it never passes a tag.
+    /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or the value of an attribute, and a number
+    /// in JSON becomes 0. In both, a secret is found however it is spelled.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - syntax: What they are.
+    ///   - syntax: What they are; JSON and XML must be well-formed.
     /// - Returns: The bytes without secrets.
     func scrubbed(_ bytes: [UInt8], as syntax: Syntax = .other) -> [UInt8] {
+        switch syntax {
+        case .json: scrubbedJSON(bytes)
+        case .xml: scrubbedXML(bytes)
+        case .other: scrubbed(bytes.indices, of: bytes, .plain)
+        }
+    }
+
+    /// Returns a number or a name with `REDACTED` in the places of whole secrets.
+    func scrubbed(word: ArraySlice<UInt8>) -> [UInt8] {
+        let word = Array(word)
+        return scrubbedAsSpelled(word.indices, of: word, .plain)
+    }
+
+    /// Returns a part of the bytes with `REDACTED` in the places of secrets, or that word alone if one remains in the text that the part spells.
+    func scrubbed(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
+        let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
+        return spellsSecret(scrubbed, spelling) ? Array(RedactedText.plain.utf8) : scrubbed
+    }
+
+    /// Whether a secret is in the text that bytes spell, or may be because they cannot be read.
+    private func spellsSecret(_ bytes: [UInt8], _ spelling: Spelling) -> Bool {
+        let text: [UInt8]?
+        switch spelling {
+        case .json where bytes.contains(UInt8(ascii: "\\")): text = JSONRedactor.text(of: bytes[...])
+        case .xml where bytes.contains(UInt8(ascii: "&")): text = References.decoded(bytes[...])
+        default: return false
+        }
+        return text.map { scrubbedAsSpelled($0.indices, of: $0, .plain) != $0 } ?? true
+    }
+
+    private func scrubbedAsSpelled(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(bytes.count)
-        var position = 0
-        // Before this position no token begins. Without it, a long text of `eyJ` would be read again and again.
-        var next = 0
-        var isInString = false
-        while position < bytes.count {
-            let byte = bytes[position]
-            if syntax == .json, !isInString {
-                if let end = secrets.end(in: bytes, at: position), bytes[position..<end].allSatisfy(Self.isPartOfNumber) {
-                    output.append(UInt8(ascii: "0"))
-                    // Further digits would make a number of 0 that JSON does not have, such as 01.
-                    position = bytes[end...].firstIndex { !Self.isPartOfNumber($0) } ?? bytes.count
-                } else {
-                    isInString = byte == UInt8(ascii: "\"")
-                    output.append(byte)
-                    position += 1
-                }
-            } else if let end = endOfSecrets(in: bytes, at: position, syntax, &next) {
+        output.reserveCapacity(part.count)
+        var shapes = TokenShapes(in: bytes[part])
+        var position = part.lowerBound
+        while position < part.upperBound {
+            if let end = endOfSecrets(in: bytes, at: position, upTo: part.upperBound, spelling, &shapes) {
                 output += RedactedText.plain.utf8
                 position = end
             } else {
-                if byte == UInt8(ascii: "\"") { isInString = false }
-                let end = Self.endOfUnit(in: bytes, at: position, syntax)
+                let end = Self.endOfUnit(in: bytes[..<part.upperBound], at: position, spelling)
                 output += bytes[position..<end]
                 position = end
             }
@@ -51,39 +79,33 @@ struct ByteScrubber {
     }
 
     /// Where a secret ends that begins at a position, with those that begin inside it or where it ends; nil when none begins there.
-    private func endOfSecrets(in bytes: [UInt8], at position: Int, _ syntax: Syntax, _ next: inout Int) -> Int? {
-        var last = secrets.end(in: bytes, at: position)
-        if last == nil, position >= next, let run = TokenShapes.webToken(in: bytes, at: position) {
-            if run.isToken { last = run.end } else { next = run.end }
+    private func endOfSecrets(
+        in bytes: [UInt8], at position: Int, upTo limit: Int, _ spelling: Spelling, _ shapes: inout TokenShapes
+    ) -> Int? {
+        /// A noted secret may be longer than the part: what the part has of it goes.
+        func longest(at begin: Int) -> Int? {
+            let ends = [secrets.end(in: bytes, at: begin), shapes.end(at: begin)]
+            return ends.compactMap(\.self).max()
         }
-        guard let last = last ?? TokenShapes.endOfPrivateKey(in: bytes, at: position) else { return nil }
-        var end = Self.reach(from: position, to: last, in: bytes, syntax)
-        var begin = position + 1
-        while begin <= end, begin < bytes.count {
-            if let last = secrets.end(in: bytes, at: begin), last > end { end = Self.reach(from: end, to: last, in: bytes, syntax) }
-            begin += 1
-        }
-        return end > position ? end : nil
-    }
-
-    /// The first end of a unit at or after `last`, or the place before it that a replacement must not pass.
-    private static func reach(from position: Int, to last: Int, in bytes: [UInt8], _ syntax: Syntax) -> Int {
+        guard var last = longest(at: position) else { return nil }
         var end = position
-        while end < last {
-            switch syntax {
-            case .json where bytes[end] == UInt8(ascii: "\""): return end
-            case .xml where bytes[end] == UInt8(ascii: "<"): return end
-            default: end = endOfUnit(in: bytes, at: end, syntax)
-            }
+        var begin = position
+        while true {
+            while end < min(last, limit) { end = Self.endOfUnit(in: bytes[..<limit], at: end, spelling) }
+            begin += 1
+            guard begin <= end, begin < limit else { return end }
+            last = longest(at: begin) ?? end
         }
-        return end
     }
 
-    /// The end of an escape sequence in a JSON string, or of a byte.
-    private static func endOfUnit(in bytes: [UInt8], at position: Int, _ syntax: Syntax) -> Int {
-        guard syntax == .json, bytes[position] == UInt8(ascii: "\\"), position + 1 < bytes.count else { return position + 1 }
-        return min(bytes.count, position + (bytes[position + 1] == UInt8(ascii: "u") ? 6 : 2))
+    /// The end of an escape sequence in a JSON string, of a reference in XML, or of a byte.
+    private static func endOfUnit(in bytes: ArraySlice<UInt8>, at position: Int, _ spelling: Spelling) -> Int {
+        let next = position + 1
+        switch spelling {
+        case .json where bytes[position] == UInt8(ascii: "\\") && next < bytes.endIndex:
+            return min(bytes.endIndex, position + (bytes[next] == UInt8(ascii: "u") ? 6 : 2))
+        case .xml where bytes[position] == UInt8(ascii: "&"): return References.end(in: bytes[next...]) ?? next
+        default: return next
+        }
     }
-
-    private static func isPartOfNumber(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) || "+-.eE".utf8.contains(byte) }
 }

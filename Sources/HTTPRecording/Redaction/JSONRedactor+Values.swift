@@ -24,7 +24,7 @@ extension JSONRedactor {
     private mutating func string(_ secrecy: Secrecy) throws(Malformed) -> [UInt8]? {
         let end = try endOfString()
         let quoted = input[position..<end]
-        let text = Self.text(of: quoted)
+        let text = Self.text(of: quoted.dropFirst().dropLast())
         // A string that cannot be read may hide the name of a secret.
         if let text, secrecy == .none, !names.mustReplace(text, noting: &secrets) {
             copy(end - position)
@@ -59,17 +59,17 @@ extension JSONRedactor {
     mutating func name() throws(Malformed) -> String {
         guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw Malformed() }
         let end = try endOfString()
-        guard let text = Self.text(of: input[position..<end]) else { throw Malformed() }
+        guard let text = Self.text(of: input[position + 1..<end - 1]) else { throw Malformed() }
         copy(end - position)
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The characters of a string; nil when its escapes are not those of JSON.
+    /// The characters of what is between the quotation marks of a string; nil when its escapes are not those of JSON.
     ///
     /// Escapes must not hide a name, so `"passw\u006frd"` is read as JSON.
-    private static func text(of quoted: ArraySlice<UInt8>) -> [UInt8]? {
-        guard quoted.contains(UInt8(ascii: "\\")) else { return Array(quoted.dropFirst().dropLast()) }
-        let list = [UInt8(ascii: "[")] + quoted + [UInt8(ascii: "]")]
+    static func text(of string: ArraySlice<UInt8>) -> [UInt8]? {
+        guard string.contains(UInt8(ascii: "\\")) else { return Array(string) }
+        let list = Array("[\"".utf8) + string + Array("\"]".utf8)
         guard case .array(let texts)? = try? JSONValue(parsing: list, limit: list.count), case .string(let text)? = texts.first else {
             return nil
         }

@@ -93,7 +93,7 @@ struct JSONRedactor {
 
     /// Notes what a label of an object announces; of two labels, the one that announces more counts.
     private mutating func note(_ announcement: Announcement, of object: Int) {
-        guard announcement.rawValue > (announcing[object] ?? .nothing).rawValue else { return }
+        guard announcement > announcing[object] ?? .nothing else { return }
         announcing[object] = announcement
     }
 

@@ -77,39 +77,43 @@ struct Redactor: Sendable {
         }.joined(separator: ", ")
     }
 
-    /// Returns a body for the recording.
+    /// Returns a body without the values of secrets by their names; ``scrubbed(_:of:_:)`` removes them where they have none.
     ///
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - fields: The header fields that describe it.
-    ///   - secrets: The values that were redacted in heads of this exchange, which the body loses, too.
     ///   - found: Gets the values that are redacted in the body.
-    /// - Returns: The body without secrets.
+    /// - Returns: The body without those values.
     /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed or has several parts, or looks like JSON or XML or
     ///   claims to be that and cannot be read: its secrets cannot be found. Those that were found before are noted nevertheless.
-    func body(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: Set<String>, found: inout Set<String>) throws(TransportError) -> [UInt8] {
+    func body(_ bytes: [UInt8], _ fields: HTTPFields, found: inout Set<String>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
         }
         guard !fields.mediaType.hasPrefix("multipart/") else { throw Self.refusal("has several parts (multipart)") }
-        let redacted: [UInt8]
-        let format = BodyFormat(of: bytes, fields)
-        switch format {
-        case .json: redacted = try json(bytes, &found)
-        case .jsonLines: redacted = try jsonLines(bytes, &found)
-        case .form: redacted = form(bytes, &found)
-        case .xml: redacted = try xml(bytes, fields, &found)
-        case .text: redacted = TextRedactor.redacted(bytes, names, &found)
-        case .unknown: redacted = bytes
+        switch BodyFormat(of: bytes, fields) {
+        case .json: return try json(bytes, &found)
+        case .jsonLines: return try jsonLines(bytes, &found)
+        case .form: return form(bytes, &found)
+        case .xml: return try xml(bytes, fields, &found)
+        case .text: return TextRedactor.redacted(URLPasswords.redacted(bytes, &found), names, &found)
+        case .unknown: return bytes
         }
-        return ByteScrubber(secrets).scrubbed(redacted, as: format.syntax)
     }
 
-    /// Returns a redacted body without the values that were found in the bodies of its exchange.
-    func scrubbed(_ body: [UInt8], _ fields: HTTPFields, found: Set<String>) -> [UInt8] {
-        guard rules.bodies == .redact, !found.isEmpty else { return body }
-        return ByteScrubber(found).scrubbed(body, as: BodyFormat(of: body, fields).syntax)
+    /// Returns a redacted body without secrets that were found elsewhere, and without tokens and keys.
+    ///
+    /// All secrets must be removed at once: what is left around one of them might no longer be found as part of another.
+    ///
+    /// - Parameters:
+    ///   - secrets: The values that were redacted in the heads and bodies of its exchange.
+    ///   - body: What ``body(_:_:found:)`` returned.
+    ///   - fields: The header fields that describe it.
+    /// - Returns: The body for the recording.
+    func scrubbed(_ secrets: Set<String>, of body: [UInt8], _ fields: HTTPFields) -> [UInt8] {
+        guard rules.bodies == .redact else { return body }
+        return ByteScrubber(secrets).scrubbed(body, as: BodyFormat(of: body, fields).syntax)
     }
 
     /// Whether the secrets in a body are found by their names.

@@ -26,6 +26,9 @@ enum References {
         return result
     }
 
+    /// Where a known reference ends whose `&` is before a text; nil when there is none.
+    static func end(in text: ArraySlice<UInt8>) -> Int? { reference(text).map { $0.end + 1 } }
+
     /// The character of the reference whose `&` is before a text, and where its semicolon is.
     private static func reference(_ text: ArraySlice<UInt8>) -> (character: Character, end: Int)? {
         var digits = text

@@ -1,5 +1,5 @@
 /// The values that a label announces as secret, such as `password` in `{"name":"password","value":"x"}`.
-enum Announcement: Int {
+enum Announcement: Comparable {
     case nothing
     /// Those called `value`, or similarly. The label may be the title of something that has other values, too.
     case values

@@ -7,7 +7,8 @@ extension SecretNames {
         return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: contains)
     }
 
-    /// Whether a value of JSON or of a form has a query, a setting or a document in which the name of a secret stands before its value.
+    /// Whether a value of JSON or of a form has a URL with a password, or a query, a setting or a document in which the name of a secret stands
+    /// before its value.
     ///
     /// It does not read the document, so its time grows with the length alone, however many documents are inside one another.
     ///
@@ -19,25 +20,10 @@ extension SecretNames {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
         let decoded = TextDecoding.decoded(text)
-        if hasPassword(decoded) { return true }
+        if URLPasswords.next(in: decoded[...]) != nil { return true }
         guard isMentioned(in: decoded) else { return false }
         if TextRedactor.redacted(decoded, self, &secrets) != decoded { return true }
         return decoded.contains { "{<".utf8.contains($0) } && standsAlone(in: decoded)
-    }
-
-    /// Whether a URL in a text has a user's name and password (RFC 3986, section 3.2.1).
-    private func hasPassword(_ text: [UInt8]) -> Bool {
-        var position = 0
-        while let colon = text[position...].firstIndex(of: UInt8(ascii: ":")) {
-            position = colon + 1
-            guard text[position...].starts(with: "//".utf8) else { continue }
-            position += 2
-            let end = text[position...].firstIndex { "/?#@\"'<>".utf8.contains($0) || Texts.isBlank($0) }
-            guard let end else { return false }
-            if text[end] == UInt8(ascii: "@"), text[position..<end].contains(UInt8(ascii: ":")) { return true }
-            position = end
-        }
-        return false
     }
 
     /// Whether the name of a secret stands alone between quotation marks or the ends of tags: as a label, a member, a tag, or the whole
@@ -67,7 +53,7 @@ extension SecretNames {
     /// Whether a byte may be around a name: a blank, or the backslash of an escaped quotation mark.
     private func isMargin(_ byte: UInt8) -> Bool { Texts.isBlank(byte) || byte == UInt8(ascii: "\\") }
 
-    /// Whether a value of XML has a query, a setting or a document in which the name of a secret is.
+    /// Whether a value of XML has a URL with a password, or a query, a setting or a document in which the name of a secret is.
     ///
     /// - Parameters:
     ///   - text: The text without references.
@@ -75,7 +61,9 @@ extension SecretNames {
     /// - Returns: Whether the text must be replaced.
     func isSetting(_ text: [UInt8], _ secrets: inout Set<String>) -> Bool {
         // Most values have none of these characters, and need no search for names.
-        guard text.contains(where: { "<{=:".utf8.contains($0) }), isMentioned(in: text) else { return false }
+        guard text.contains(where: { "<{=:".utf8.contains($0) }) else { return false }
+        if URLPasswords.next(in: text[...]) != nil { return true }
+        guard isMentioned(in: text) else { return false }
         let hasSetting = TextRedactor.redacted(text, self, &secrets) != text
         return hasSetting || text.contains { "<{=".utf8.contains($0) }
     }

@@ -1,5 +1,7 @@
-/// Finds secrets by their form: JSON Web Tokens and private keys.
-enum TokenShapes {
+/// Finds secrets by their form in a text: JSON Web Tokens and private keys.
+///
+/// The positions must grow. Then each byte is read a few times at most, however many tokens and keys seem to begin in the text.
+struct TokenShapes {
     private static let keyBeginning = Array("-----BEGIN ".utf8)
     private static let keyName = Array("PRIVATE KEY".utf8)
     private static let dashes = Array("-----".utf8)
@@ -7,12 +9,34 @@ enum TokenShapes {
     /// The longest text between `BEGIN` and the hyphens.
     private static let maximumLabelLength = 64
 
+    private let text: ArraySlice<UInt8>
+    /// What begins before this position, and looks like a token, has no other end than what was read before.
+    private var endOfToken: Int
+    /// The same for keys.
+    private var endOfKey: Int
+
+    init(in text: ArraySlice<UInt8>) {
+        self.text = text
+        (endOfToken, endOfKey) = (text.startIndex, text.startIndex)
+    }
+
+    /// Where a secret ends that begins at a position of the text; nil when none does.
+    mutating func end(at position: Int) -> Int? {
+        if position >= endOfToken, let run = Self.webToken(in: text, at: position) {
+            endOfToken = run.end
+            return run.isToken ? run.end : nil
+        }
+        guard position >= endOfKey, let end = Self.endOfPrivateKey(in: text, at: position) else { return nil }
+        endOfKey = end
+        return end
+    }
+
     /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two dots or more.
-    static func webToken(in bytes: [UInt8], at position: Int) -> (end: Int, isToken: Bool)? {
+    private static func webToken(in bytes: ArraySlice<UInt8>, at position: Int) -> (end: Int, isToken: Bool)? {
         guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
         var dots = 0
         var end = position
-        while end < bytes.count {
+        while end < bytes.endIndex {
             guard isTokenByte(bytes[end]) || bytes[end] == UInt8(ascii: ".") else { break }
             if bytes[end] == UInt8(ascii: ".") { dots += 1 }
             end += 1
@@ -31,11 +55,11 @@ enum TokenShapes {
     /// Where a private key in PEM (RFC 7468) ends: after its last line, or before a quotation mark, `<` or the end of the text.
     ///
     /// - Returns: The end; nil when no key begins at the position.
-    static func endOfPrivateKey(in bytes: [UInt8], at position: Int) -> Int? {
+    static func endOfPrivateKey(in bytes: ArraySlice<UInt8>, at position: Int) -> Int? {
         guard bytes[position] == UInt8(ascii: "-"), bytes[position...].starts(with: keyBeginning) else { return nil }
         guard let begin = endOfLabel(in: bytes, from: position + keyBeginning.count, mustNameKey: true) else { return nil }
         var index = begin
-        while index < bytes.count {
+        while index < bytes.endIndex {
             switch bytes[index] {
             case UInt8(ascii: "\""), UInt8(ascii: "<"):
                 // The backslash belongs to the quotation mark.
@@ -51,7 +75,7 @@ enum TokenShapes {
     }
 
     /// Where the hyphens after a label end; nil when there is none of capital letters, digits and spaces.
-    private static func endOfLabel(in bytes: [UInt8], from begin: Int, mustNameKey: Bool) -> Int? {
+    private static func endOfLabel(in bytes: ArraySlice<UInt8>, from begin: Int, mustNameKey: Bool) -> Int? {
         let label = bytes[begin...].prefix(maximumLabelLength).prefix { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || byte == UInt8(ascii: " ")
         }

@@ -41,11 +41,12 @@ extension XMLRedactor {
         // As in <param name="password" value="x"/>.
         let label =
             attributes.filter { SecretNames.isLabel($0.name) }.map { names.announcement(of: input[$0.value]) }
-            .max { $0.rawValue < $1.rawValue } ?? .nothing
+            .max() ?? .nothing
         // A label may announce the text of the only child, as in <value><string>x</string></value>. Deeper values may be anything.
         return Element(
             name: name, isWithinSecret: isWithinSecret, secrecy: isOwn || label != .nothing ? .own : inherited,
-            childSecrecy: isAnnounced ? .own : isWithinSecret || label == .everything ? .inherited : .none, announcement: label)
+            childSecrecy: isAnnounced ? .own : isWithinSecret || label == .everything ? .inherited : .none,
+            ownAnnouncement: label)
     }
 
     private func attribute(at index: inout Int) throws(Malformed) -> (name: ArraySlice<UInt8>, value: Range<Int>) {
@@ -71,7 +72,7 @@ extension XMLRedactor {
         guard index < input.count, input[index] == UInt8(ascii: ">"), let element = open.popLast(), element.name.elementsEqual(name) else {
             throw Malformed()
         }
-        if SecretNames.isLabel(name), !open.isEmpty { open[open.count - 1].announcement = names.announcement(of: element.label[...]) }
+        if SecretNames.isLabel(name), !open.isEmpty { open[open.count - 1].childAnnouncement = names.announcement(of: element.label[...]) }
         copy(to: index + 1)
     }
 

@@ -16,10 +16,14 @@ struct XMLRedactor {
         var secrecy: Secrecy
         /// Whether all that is in its children is secret.
         var childSecrecy: Secrecy
-        /// What its attributes, or the last child called `name` or `key`, announce.
-        var announcement = Announcement.nothing
+        /// What its attributes announce.
+        let ownAnnouncement: Announcement
+        /// What the last child called `name` or `key` announces.
+        var childAnnouncement = Announcement.nothing
         /// The text so far of an element that is called `name` or `key`.
         var label: [UInt8] = []
+
+        var announcement: Announcement { max(ownAnnouncement, childAnnouncement) }
     }
 
     /// The nesting of elements beyond which a document is refused.

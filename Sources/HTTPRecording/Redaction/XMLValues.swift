@@ -35,8 +35,11 @@ struct XMLValues {
         return isNumber ? [UInt8(ascii: "0")] : Array(RedactedText.plain.utf8)
     }
 
-    /// Whether the name of a secret is in a value with references.
-    func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool { names.isMentioned(in: References.decoded(value)) }
+    /// Whether the name of a secret, or a URL with a password, is in a value with references.
+    func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool {
+        let text = References.decoded(value)
+        return names.isMentioned(in: text) || URLPasswords.next(in: text[...]) != nil
+    }
 
     /// Whether an attribute declares a namespace, without which the document could not be read.
     static func declaresNamespace(_ name: ArraySlice<UInt8>) -> Bool {

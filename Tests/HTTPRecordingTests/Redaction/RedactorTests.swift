@@ -13,7 +13,8 @@ import Testing
         var fields = HTTPFields()
         fields[.contentType] = type
         var found: Set<String> = []
-        return try Redactor(.standard).body(bytes, fields, [], found: &found)
+        let redactor = Redactor(.standard)
+        return redactor.scrubbed([], of: try redactor.body(bytes, fields, found: &found), fields)
     }
 
     @Test(
@@ -96,6 +97,18 @@ import Testing
             #expect(throws: TransportError(.recordingFailed, "")) { try redacted(bytes, type) }
             #expect((try? redacted(bytes, nil)) == nil)
         }
+    }
+
+    @Test("A password in a URL is redacted in text, JSON, forms and XML")
+    func urlPasswords() throws {
+        let url = "postgres://bob:canary@db.test/shop?a=b"
+        #expect(
+            try redacted("open \(url), https://x.test:80/@a", "text/plain")
+                == "open postgres://REDACTED@db.test/shop?a=b, https://x.test:80/@a")
+        for (text, type) in [
+            ("{\"a\":\"\(url)\"}", "application/json"), ("a=\(url)", "application/x-www-form-urlencoded"), ("<a>\(url)</a>", "text/xml"),
+            ("<a b='\(url)'/>", "text/xml"),
+        ] { #expect(try !redacted(text, type).contains("canary")) }
     }
 
     @Test("Named secrets in text are redacted, and HTML and binary content stay", arguments: ["text/plain", "text/yaml", nil])

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TokenShapesTests {
     private func rest(_ text: String) -> String? {
         let bytes = Array(text.utf8)
-        return TokenShapes.endOfPrivateKey(in: bytes, at: 0).map { String(decoding: bytes[$0...], as: UTF8.self) }
+        return TokenShapes.endOfPrivateKey(in: bytes[...], at: 0).map { String(decoding: bytes[$0...], as: UTF8.self) }
     }
 
     @Test(
@@ -16,6 +16,13 @@ import Testing
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----MI", ""), ("-----BEGIN PGP PRIVATE KEY BLOCK-----\nx\n-----END x", ""),
         ])
     func privateKey(text: String, rest: String) { #expect(self.rest(text) == rest) }
+
+    @Test("A private key that begins within a token ends at its own end")
+    func keyInToken() {
+        #expect(
+            ByteScrubber([]).scrubbed(Array("eyJ.a.b-----BEGIN PRIVATE KEY-----canary x-----END PRIVATE KEY-----y".utf8))
+                == Array("REDACTEDy".utf8))
+    }
 
     @Test(
         "Other text is no private key",
@@ -29,5 +36,10 @@ import Testing
         let text = String(repeating: "-----BEGIN PRIVATE KEY_", count: 20_000)
         let isSame = ByteScrubber([]).scrubbed(Array(text.utf8)) == Array(text.utf8)
         #expect(isSame)
+        for begin in ["-----BEGIN PRIVATE KEY-----", "eyJ.a.-----BEGIN PRIVATE KEY-----", "eyJ.a.b "] {
+            let keys = String(repeating: begin, count: 20_000) + "-----END PRIVATE KEY-----"
+            let scrubbed = ByteScrubber([]).scrubbed(Array(keys.utf8))
+            #expect(!scrubbed.contains(UInt8(ascii: "e")))
+        }
     }
 }

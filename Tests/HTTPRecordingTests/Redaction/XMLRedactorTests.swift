@@ -78,6 +78,10 @@ import Testing
                 "<p name=\"Client Secret\" id=\"1\" Value=\"x\">y<value>z</value></p>",
                 "<p name=\"Client Secret\" id=\"1\" Value=\"REDACTED\">REDACTED<value>REDACTED</value></p>"
             ),
+            (
+                "<p name=\"Client Secret\"><key>id</key><value>x</value></p>",
+                "<p name=\"Client Secret\"><key>REDACTED</key><value>REDACTED</value></p>"
+            ),
             ("<d><value>x</value><name>token</name></d>", "<d><value>x</value><name>token</name></d>"),
             ("<d><name><![CDATA[token]]></name><v>x</v></d>", "<d><name><![CDATA[token]]></name><v>REDACTED</v></d>"),
         ])

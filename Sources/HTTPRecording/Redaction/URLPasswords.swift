@@ -1,0 +1,37 @@
+/// Finds the users' names and passwords in URLs (RFC 3986, section 3.2.1), such as `postgres://user:password@host/database`.
+enum URLPasswords {
+    /// Returns a text with `REDACTED` in the place of each name and password.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - secrets: Gets the names with their passwords, and the passwords.
+    /// - Returns: The text for the recording.
+    static func redacted(_ text: [UInt8], _ secrets: inout Set<String>) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count)
+        var rest = text[...]
+        while let user = next(in: rest) {
+            secrets.noteUnstructured(text[user])
+            secrets.noteUnstructured(text[user].drop { $0 != UInt8(ascii: ":") }.dropFirst())
+            output += rest[..<user.lowerBound]
+            output += RedactedText.plain.utf8
+            rest = text[user.upperBound...]
+        }
+        return output + rest
+    }
+
+    /// Where the first user's name with its password is; nil when no URL has one.
+    static func next(in text: ArraySlice<UInt8>) -> Range<Int>? {
+        var position = text.startIndex
+        while let colon = text[position...].firstIndex(of: UInt8(ascii: ":")) {
+            position = colon + 1
+            guard text[position...].starts(with: "//".utf8) else { continue }
+            position += 2
+            let end = text[position...].firstIndex { "/?#@\"'<>".utf8.contains($0) || Texts.isBlank($0) }
+            guard let end else { return nil }
+            if text[end] == UInt8(ascii: "@"), text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
+            position = end
+        }
+        return nil
+    }
+}

@@ -1,0 +1,28 @@
+import ApproovTesting
+import Foundation
+import HTTPClient
+import HTTPTypes
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct RecordingWriterTests {
+    @Test("An exchange whose head cannot be written leaves no body, and gives its room back")
+    func noHead() throws {
+        let folder = try TemporaryFolder()
+        let exchange = RecordedExchange(
+            method: .get, url: "https://api.test/", status: 200, version: "HTTP/1.1", responseLines: [])
+        // Room for one head with the name of its body, which the first attempt must not keep.
+        var limits = RecordingLimits()
+        limits.maximumTotalBytes = try 2 * exchange.serialized().count
+        let writer = try RecordingWriter(folder.url, limits)
+        let name = RecordingName.stem(number: 1, method: .get, url: exchange.url) + RecordingName.headSuffix
+        let taken = folder.url.appending(path: name)
+        try Data().write(to: taken)
+        #expect(throws: TransportError(.recordingFailed, "")) { try writer.write(exchange, body: Array("body".utf8), number: 1) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [name])
+        try FileManager.default.removeItem(at: taken)
+        try writer.write(exchange, body: Array("body".utf8), number: 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).count == 2)
+    }
+}

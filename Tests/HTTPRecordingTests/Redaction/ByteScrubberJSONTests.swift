@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct ByteScrubberJSONTests {
+    private func scrubbed(_ text: String, _ secrets: String...) -> String {
+        String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8), as: .json), as: UTF8.self)
+    }
+
+    @Test("A number with a secret in it becomes 0, and one in a string does not")
+    func numbers() {
+        #expect(
+            scrubbed(
+                #"{"a":12345678,"b":[ -12345678,123456789.5,1.12345678e3, 1234567],"c":-1234.5e6,"12345678":"12345678"}"#, "12345678",
+                "-1234.5e6")
+                == #"{"a":0,"b":[ 0,0,0, 1234567],"c":0,"REDACTED":"REDACTED"}"#)
+        #expect(scrubbed(#"{"x":0.1234567,"y":-1e5}"#, ".1234567") == #"{"x":0,"y":-1e5}"#)
+        #expect(scrubbed("[12345678,1234]", "12345678", "12345678,1234") == "[0,1234]")
+    }
+
+    @Test(
+        "JSON stays JSON, whatever a secret has in it",
+        arguments: [
+            ("48.8584,2.2945", #"{"a":[48.8584,2.2945],"b":"48.8584,2.2945"}"#, #"{"a":[48.8584,2.2945],"b":"REDACTED"}"#),
+            (#"{"user":1}"#, #"{"user":1}"#, #"{"user":1}"#),
+            (#"abc","def"#, #"["abc","def"]"#, #"["REDACTED","def"]"#),
+            ("nabcdefgh", #"["\nabcdefgh","x nabcdefgh"]"#, #"["\nabcdefgh","x REDACTED"]"#),
+            ("00e9abcde", #"["\u00e9abcde"]"#, #"["\u00e9abcde"]"#), (#"abcdefg\"#, #"["abcdefg\"x"]"#, #"["REDACTEDx"]"#),
+            ("abcdefgh", #"["abcdefgh\\","\\","x"]"#, #"["REDACTED\\","\\","x"]"#),
+        ])
+    func staysJSON(secret: String, text: String, result: String) throws {
+        #expect(scrubbed(text, secret) == result)
+        #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(result.utf8)) }
+    }
+
+    @Test(
+        "A secret that is spelled with escapes is found",
+        arguments: [
+            ("ab/cd+ef==", #"["ab\/cd+ef==","b"]"#), ("ab/cd+ef==", #"["x ab/cd\u002Bef== y","b"]"#),
+            ("abcdefgh", #"["\u0061\u0062cdefgh","b"]"#),
+            ("pass\"word1", #"["pass\"word1","b"]"#), ("gr\u{FC}n-blau", #"["gr\u00fcn-blau","b"]"#),
+            ("eyJ", #"["\u0065yJhbG.e30.c2ln","b"]"#),
+            ("a\u{1F600}bcdefg", #"["a\ud83d\ude00bcdefg","b"]"#), ("abcdefgh", #"["a \ud83d abcdefgh","b"]"#),
+        ])
+    func escapes(secret: String, text: String) { #expect(scrubbed(text, secret) == #"["REDACTED","b"]"#) }
+
+    @Test("What stands around a secret stays, if it can be found as it is spelled")
+    func around() {
+        #expect(scrubbed(#"["a\n\"abcdefgh\"\u002B","abcdefgh\/x"]"#, "abcdefgh") == #"["a\n\"REDACTED\"\u002B","REDACTED\/x"]"#)
+    }
+}
