@@ -102,14 +102,15 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            let noticed = state.withLock { $0.beginChange() }
+            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
             let (removed, failure) = await Task { await removeToken() }.value
-            // The server's newest token, which the store did not take.
-            let unsaved = state.withLock { $0.takeUnsaved() }
-            return ([unsaved?.token, removed == unsaved?.predecessor ? nil : removed].compactMap { $0 }, failure)
+            // The server's newest token, which the store did not take, before or meanwhile. The server has ended its predecessor.
+            let unsaved = [earlier, state.withLock { $0.takeUnsaved() }].compactMap(\.self)
+            let stored = [removed].compactMap(\.self).filter { token in !unsaved.contains { $0.predecessor == token } }
+            return (unsaved.map(\.token) + stored, failure)
         }
         // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
         await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value

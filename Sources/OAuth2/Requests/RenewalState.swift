@@ -47,7 +47,7 @@ struct RenewalState {
 
     /// Begins a log-in or log-out of this process.
     ///
-    /// Renewals under way find their token replaced. If the change fails, the user stays, and so does a token that the store did not take.
+    /// Renewals under way find their token replaced. If a log-in fails, the user stays, and so does a token that the store did not take.
     /// - Returns: The change to another process's user that is under way; this one must wait for it.
     mutating func beginChange() -> Task<Void, Never>? {
         ownChanges += 1

@@ -237,6 +237,24 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key) == nil)
     }
 
+    @Test("Logging out revokes the token that the store did not take, even if another user logs in meanwhile")
+    func logInDuringLogOut() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (renewal, gate) = try await setting.beginRenewal()
+        setting.store.failsToStore.value = true
+        gate.open()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await renewal.value } == .storeFailed)
+        setting.store.failsToStore.value = false
+        let credentials = setting.credentials
+        setting.store.beforeChange.value = { [store = setting.store] in
+            store.beforeChange.value = nil
+            try await credentials.logIn(Samples.token("bob", refresh: "rb"))
+        }
+        try await credentials.logOut()
+        #expect(setting.transport.requests.contains { $0.url.target == "/revoke" && $0.form["token"] == "r1" })
+    }
+
     @Test("Logging out revokes the token even if its task is cancelled")
     func logOutWhenCancelled() async throws {
         let (transport, store) = (InProcessTransport { TransportResponse(status: 200, url: $0.url) }, BrittleStore())
