@@ -10,12 +10,13 @@
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
 /// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
-///   loses the rest of a line after a secret name and `=` or `:`. Every body loses JSON Web Tokens and private keys in PEM.
+///   loses the rest of a line after a secret name and `=` or `:`, and users' names with passwords in URLs. Every body loses JSON Web Tokens
+///   and private keys in PEM.
 /// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. If
 ///   the label is the name of a secret, everything beside it is secret. If it only contains such a name, as `Client Secret` does, only the
 ///   value called `value` or similarly is secret. In XML a label announces only the values after it.
 /// - **Values with more in them**: a value of JSON, a form or XML that contains a query, a setting or another document is replaced as a
-///   whole if a secret's name is in it. In JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
+///   whole if a secret's name is in it, and so is one that contains a URL with a password. In JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
 /// - **JSON and XML**: all values below a secret member or element are secret.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.

@@ -65,6 +65,19 @@ import Testing
             try await ReplayTransport(from: site.recording).send(request).text == #"{"session":"REDACTED","message":"resumed REDACTED"}"#)
     }
 
+    @Test(
+        "A password in a URL is not elsewhere in the exchange",
+        arguments: [
+            (json, #"{"a":"postgres://app:hunter2-hunter2@db/x?token=opaque-abc123"}"#),
+            (form, "a=postgres://app:hunter2-hunter2@db/x?token=opaque-abc123"),
+            ("text/xml", "<a>postgres://app:hunter2-hunter2@db/x?token=opaque-abc123</a>"),
+            ("text/plain", "postgres://app:hunter2-hunter2@db/x?token=opaque-abc123"),
+        ])
+    func urlPassword(type: String, body: String) async throws {
+        let response = try await recorded(body, type, response: #"{"a":"no hunter2-hunter2","b":"no opaque-abc123"}"#, Self.json)
+        #expect(response == #"{"a":"no REDACTED","b":"no REDACTED"}"#)
+    }
+
     @Test("A form's value with spaces is found")
     func spaces() async throws {
         let response = try await recorded("password=my+own+dog", Self.form, response: "hello my own dog", "text/plain")

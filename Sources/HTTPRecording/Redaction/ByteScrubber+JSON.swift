@@ -15,7 +15,7 @@ extension ByteScrubber {
             case UInt8(ascii: "-"), 0x30...0x39:
                 let end = bytes[position...].firstIndex { !Self.isPartOfNumber($0) } ?? bytes.count
                 // Part of a number is no number, such as the 01 that may be left of it.
-                let number = scrubbed(word: bytes[position..<end])
+                let number = scrubbed(number: bytes[position..<end])
                 output += number.elementsEqual(bytes[position..<end]) ? number : [UInt8(ascii: "0")]
                 position = end
             default:

@@ -2,47 +2,43 @@ extension ByteScrubber {
     private static let beginOfCharacterData = Array("<![CDATA[".utf8)
     private static let endOfCharacterData = Array("]]>".utf8)
 
-    /// Scrubs the texts of XML, the values of attributes, and the names in tags.
+    /// Scrubs the texts of XML and the values of attributes, and not the names in tags.
     func scrubbedXML(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var position = 0
-        /// Adds what is up to an index.
+        /// Adds what is up to an index, scrubbed if it has a spelling.
         func add(upTo end: Int, _ spelling: Spelling? = nil) {
-            output += spelling.map { scrubbed(position..<end, of: bytes, $0) } ?? Array(bytes[position..<end])
+            if let spelling { output += scrubbed(position..<end, of: bytes, spelling) } else { output += bytes[position..<end] }
             position = end
         }
+        func add(throughNext byte: UInt8) { add(upTo: bytes[position...].firstIndex(of: byte).map { $0 + 1 } ?? bytes.count) }
         func addTag() {
-            while position < bytes.count {
-                let byte = bytes[position]
-                guard Self.isDelimiter(byte) else {
-                    let end = bytes[position...].firstIndex(where: Self.isDelimiter) ?? bytes.count
-                    output += scrubbed(word: bytes[position..<end])
-                    position = end
-                    continue
-                }
-                add(upTo: position + 1)
+            while let end = bytes[position...].firstIndex(where: { "\"'>".utf8.contains($0) }) {
+                let name = bytes[position..<end].split { Texts.isBlank($0) || $0 == UInt8(ascii: "=") }.last ?? []
+                let byte = bytes[end]
+                add(upTo: end + 1)
                 guard byte != UInt8(ascii: ">") else { return }
-                guard byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") else { continue }
-                add(upTo: bytes[position...].firstIndex(of: byte) ?? bytes.count, .xml)
-                // The closing quotation mark.
-                add(upTo: min(position + 1, bytes.count))
+                let value = bytes[position...].firstIndex(of: byte) ?? bytes.count
+                add(upTo: value, XMLValues.declaresNamespace(name) ? nil : .xml)
+                add(throughNext: byte)
             }
+            add(upTo: bytes.count)
         }
         while position < bytes.count {
-            if bytes[position] != UInt8(ascii: "<") {
-                add(upTo: bytes[position...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count, .xml)
-            } else if bytes[position...].starts(with: Self.beginOfCharacterData) {
+            let rest = bytes[position...]
+            if rest.first != UInt8(ascii: "<") {
+                add(upTo: rest.firstIndex(of: UInt8(ascii: "<")) ?? bytes.count, .xml)
+            } else if rest.starts(with: Self.beginOfCharacterData) {
                 add(upTo: position + Self.beginOfCharacterData.count)
-                // No references are in such a section.
                 add(upTo: bytes[position...].firstRange(of: Self.endOfCharacterData)?.lowerBound ?? bytes.count, .plain)
+            } else if rest.starts(with: "<?".utf8) || rest.starts(with: "<!".utf8) {
+                // The declarations; instructions and comments have lost their text.
+                add(throughNext: UInt8(ascii: ">"))
             } else {
                 addTag()
             }
         }
         return output
     }
-
-    /// Whether a byte ends a name in a tag.
-    private static func isDelimiter(_ byte: UInt8) -> Bool { Texts.isBlank(byte) || "<>/=\"'".utf8.contains(byte) }
 }

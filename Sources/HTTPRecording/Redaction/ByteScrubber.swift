@@ -6,9 +6,9 @@ struct ByteScrubber {
     /// What bytes are, and so where a secret may be in them.
     enum Syntax { case json, xml, other }
 
-    /// How a part of the bytes spells its text.
+    /// How a part of the bytes spells its characters.
     enum Spelling {
-        /// As it is.
+        /// As they are; the text may be a document with references, as in a CDATA section.
         case plain
         /// With the escapes of a JSON string (RFC 8259, section 7).
         case json
@@ -23,7 +23,7 @@ struct ByteScrubber {
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
     /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or the value of an attribute, and a number
-    /// in JSON becomes 0. In both, a secret is found however it is spelled.
+    /// in JSON becomes 0. A string, a text or a value is replaced as a whole if it has a secret with escapes, references or percent-encoding.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
@@ -33,31 +33,32 @@ struct ByteScrubber {
         switch syntax {
         case .json: scrubbedJSON(bytes)
         case .xml: scrubbedXML(bytes)
-        case .other: scrubbed(bytes.indices, of: bytes, .plain)
+        case .other: scrubbedAsSpelled(bytes.indices, of: bytes, .plain)
         }
     }
 
-    /// Returns a number or a name with `REDACTED` in the places of whole secrets.
-    func scrubbed(word: ArraySlice<UInt8>) -> [UInt8] {
-        let word = Array(word)
-        return scrubbedAsSpelled(word.indices, of: word, .plain)
+    /// Returns a number with `REDACTED` in the places of secrets.
+    func scrubbed(number: ArraySlice<UInt8>) -> [UInt8] {
+        let number = Array(number)
+        return scrubbedAsSpelled(number.indices, of: number, .plain)
     }
 
-    /// Returns a part of the bytes with `REDACTED` in the places of secrets, or that word alone if one remains in the text that the part spells.
+    /// Returns a string, a text or a value with `REDACTED` in the places of secrets, or that word alone if one of them is spelled in another
+    /// way.
     func scrubbed(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
         let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
-        return spellsSecret(scrubbed, spelling) ? Array(RedactedText.plain.utf8) : scrubbed
+        guard bytes[part].contains(where: { "\\&%".utf8.contains($0) }) else { return scrubbed }
+        guard let text = Self.text(bytes[part], spelling) else { return Array(RedactedText.plain.utf8) }
+        let clean = scrubbedAsSpelled(text.indices, of: text, .plain)
+        // What was removed may have been only the beginning of a secret, or the wrong one of two.
+        let isClean = clean == text || Self.text(scrubbed[...], spelling) == clean
+        return isClean ? scrubbed : Array(RedactedText.plain.utf8)
     }
 
-    /// Whether a secret is in the text that bytes spell, or may be because they cannot be read.
-    private func spellsSecret(_ bytes: [UInt8], _ spelling: Spelling) -> Bool {
-        let text: [UInt8]?
-        switch spelling {
-        case .json where bytes.contains(UInt8(ascii: "\\")): text = JSONRedactor.text(of: bytes[...])
-        case .xml where bytes.contains(UInt8(ascii: "&")): text = References.decoded(bytes[...])
-        default: return false
-        }
-        return text.map { scrubbedAsSpelled($0.indices, of: $0, .plain) != $0 } ?? true
+    /// The text without any encodings; nil when it cannot be read.
+    private static func text(_ bytes: ArraySlice<UInt8>, _ spelling: Spelling) -> [UInt8]? {
+        let text = spelling == .json ? JSONRedactor.text(of: bytes) : Array(bytes)
+        return text.map(TextDecoding.decoded)
     }
 
     private func scrubbedAsSpelled(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {

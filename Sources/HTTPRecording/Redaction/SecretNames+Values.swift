@@ -20,9 +20,9 @@ extension SecretNames {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
         let decoded = TextDecoding.decoded(text)
-        if URLPasswords.next(in: decoded[...]) != nil { return true }
-        guard isMentioned(in: decoded) else { return false }
-        if TextRedactor.redacted(decoded, self, &secrets) != decoded { return true }
+        let hasPassword = URLPasswords.redacted(decoded, &secrets) != decoded
+        guard isMentioned(in: decoded) else { return hasPassword }
+        if TextRedactor.redacted(decoded, self, &secrets) != decoded || hasPassword { return true }
         return decoded.contains { "{<".utf8.contains($0) } && standsAlone(in: decoded)
     }
 
@@ -62,9 +62,9 @@ extension SecretNames {
     func isSetting(_ text: [UInt8], _ secrets: inout Set<String>) -> Bool {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<{=:".utf8.contains($0) }) else { return false }
-        if URLPasswords.next(in: text[...]) != nil { return true }
-        guard isMentioned(in: text) else { return false }
+        let hasPassword = URLPasswords.redacted(text, &secrets) != text
+        guard isMentioned(in: text) else { return hasPassword }
         let hasSetting = TextRedactor.redacted(text, self, &secrets) != text
-        return hasSetting || text.contains { "<{=".utf8.contains($0) }
+        return hasPassword || hasSetting || text.contains { "<{=".utf8.contains($0) }
     }
 }

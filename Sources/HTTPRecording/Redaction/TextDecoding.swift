@@ -5,7 +5,7 @@ enum TextDecoding {
     /// How many encodings inside one another are taken off.
     private static let maximumRounds = 3
 
-    /// The text without references of XML, percent-encoding and `\uXXXX` of ASCII.
+    /// The text without references of XML, percent-encoding, `\uXXXX` of ASCII and `\/`.
     static func decoded(_ text: [UInt8]) -> [UInt8] {
         var text = text
         for _ in 0..<maximumRounds {
@@ -16,7 +16,7 @@ enum TextDecoding {
         return text
     }
 
-    /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`.
+    /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`, and `/` in those of `\/`.
     private static func withoutEscapes(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(UInt8(ascii: "\\")) else { return text }
         var output: [UInt8] = []
@@ -29,6 +29,9 @@ enum TextDecoding {
             {
                 output.append(code)
                 index += 6
+            } else if text[index...].starts(with: "\\/".utf8) {
+                output.append(UInt8(ascii: "/"))
+                index += 2
             } else {
                 output.append(text[index])
                 index += 1

@@ -1,6 +1,6 @@
 /// Finds secrets by their form in a text: JSON Web Tokens and private keys.
 ///
-/// The positions must grow. Then each byte is read a few times at most, however many tokens and keys seem to begin in the text.
+/// The positions must not decrease. Then each byte is read a few times at most, however many tokens and keys seem to begin in the text.
 struct TokenShapes {
     private static let keyBeginning = Array("-----BEGIN ".utf8)
     private static let keyName = Array("PRIVATE KEY".utf8)
@@ -10,20 +10,20 @@ struct TokenShapes {
     private static let maximumLabelLength = 64
 
     private let text: ArraySlice<UInt8>
-    /// What begins before this position, and looks like a token, has no other end than what was read before.
-    private var endOfToken: Int
-    /// The same for keys.
+    /// Where the last run of a token's characters ends: a token that begins in it ends there, too.
+    private var endOfRun: Int
+    /// Where the last key ends: one that begins in it ends there, too.
     private var endOfKey: Int
 
     init(in text: ArraySlice<UInt8>) {
         self.text = text
-        (endOfToken, endOfKey) = (text.startIndex, text.startIndex)
+        (endOfRun, endOfKey) = (text.startIndex, text.startIndex)
     }
 
     /// Where a secret ends that begins at a position of the text; nil when none does.
     mutating func end(at position: Int) -> Int? {
-        if position >= endOfToken, let run = Self.webToken(in: text, at: position) {
-            endOfToken = run.end
+        if position >= endOfRun, let run = Self.webToken(in: text, at: position) {
+            endOfRun = run.end
             return run.isToken ? run.end : nil
         }
         guard position >= endOfKey, let end = Self.endOfPrivateKey(in: text, at: position) else { return nil }

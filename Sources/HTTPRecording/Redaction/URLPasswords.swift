@@ -27,10 +27,10 @@ enum URLPasswords {
             position = colon + 1
             guard text[position...].starts(with: "//".utf8) else { continue }
             position += 2
-            let end = text[position...].firstIndex { "/?#@\"'<>".utf8.contains($0) || Texts.isBlank($0) }
-            guard let end else { return nil }
-            if text[end] == UInt8(ascii: "@"), text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
-            position = end
+            let authority = text[position...].prefix { !"/?#\"'<>".utf8.contains($0) && !Texts.isBlank($0) }
+            // Some passwords have an @ that should be encoded.
+            guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
+            if text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
         }
         return nil
     }

@@ -41,9 +41,16 @@ import Testing
             ("abcdefgh", #"["\u0061\u0062cdefgh","b"]"#),
             ("pass\"word1", #"["pass\"word1","b"]"#), ("gr\u{FC}n-blau", #"["gr\u00fcn-blau","b"]"#),
             ("eyJ", #"["\u0065yJhbG.e30.c2ln","b"]"#),
+            ("ab/cd+ef==1", #"["{\"in\":\"ab\\\/cd+ef==1\"}","b"]"#), ("ab/cd+ef==1", #"["https:\/\/x?y=ab%2Fcd%2bef==1","b"]"#),
             ("a\u{1F600}bcdefg", #"["a\ud83d\ude00bcdefg","b"]"#), ("abcdefgh", #"["a \ud83d abcdefgh","b"]"#),
         ])
     func escapes(secret: String, text: String) { #expect(scrubbed(text, secret) == #"["REDACTED","b"]"#) }
+
+    @Test("A secret whose beginning is another secret leaves nothing of its end, however it is spelled")
+    func beginnings() {
+        #expect(scrubbed(#"["bad Abcdefg1\u0026Xyz98765"]"#, "Abcdefg1", "Abcdefg1&Xyz98765") == #"["REDACTED"]"#)
+        #expect(scrubbed(#"["bad Abcdefg1\u0026Xyz98765"]"#, "Abcdefg1") == #"["bad REDACTED\u0026Xyz98765"]"#)
+    }
 
     @Test("What stands around a secret stays, if it can be found as it is spelled")
     func around() {

@@ -13,7 +13,12 @@ import Testing
             ("abcdefgh</a><b>", "<r><a>abcdefgh</a><b>c</b></r>", "<r><a>REDACTED</a><b>c</b></r>"),
             ("Abc>defgh1", "<e>bad Abc>defgh1</e>", "<e>bad REDACTED</e>"), ("lt;abcdefgh", "<e>a&lt;abcdefgh</e>", "<e>a&lt;abcdefgh</e>"),
             ("a=\"b c\" d=", "<e a=\"b c\" d='e'/>", "<e a=\"b c\" d='e'/>"),
-            ("abcdefgh", "<abcdefgh a='b'>c</abcdefgh>", "<REDACTED a='b'>c</REDACTED>"),
+            ("iso-8859-1", "<?xml encoding=\"iso-8859-1\"?><r/>", "<?xml encoding=\"iso-8859-1\"?><r/>"),
+            (
+                "abcdefgh", "<!DOCTYPE a '><a xmlns='abcdefgh' xmlns:b = \"abcdefgh\" c='abcdefgh'/>",
+                "<!DOCTYPE a '><a xmlns='abcdefgh' xmlns:b = \"abcdefgh\" c='REDACTED'/>"
+            ),
+            ("abcdefgh", "<abcdefgh a='b'>abcdefgh</abcdefgh>", "<abcdefgh a='b'>REDACTED</abcdefgh>"),
             (
                 "abcdefgh", "<?xml version=\"1.0\"?><!--REDACTED--><e f='abcdefgh'/>\n",
                 "<?xml version=\"1.0\"?><!--REDACTED--><e f='REDACTED'/>\n"
@@ -25,6 +30,7 @@ import Testing
         "A secret with markup is removed from CDATA as a whole",
         arguments: [
             ("p4ss<w0rd99", "<a><![CDATA[x p4ss<w0rd99 &]]></a>", "<a><![CDATA[x REDACTED &]]></a>"),
+            ("pa&ss-word1", "<a><![CDATA[<b>pa&amp;ss-word1</b>]]></a>", "<a><![CDATA[REDACTED]]></a>"),
             ("p4ss]]w0rd99", "<a><![CDATA[p4ss]]w0rd99]]>b</a>", "<a><![CDATA[REDACTED]]>b</a>"),
         ])
     func characterData(secret: String, text: String, result: String) { #expect(scrubbed(text, secret) == result) }
@@ -39,7 +45,10 @@ import Testing
 
     @Test(
         "A secret that is spelled with references is found",
-        arguments: ["<a>pa&amp;ss-word1</a>", "<a>pa&#38;ss-word1</a>", "<a>x pa&#x26;ss&#45;word1</a>", "<a>pa&amp;amp;ss-word1</a>"])
+        arguments: [
+            "<a>pa&amp;ss-word1</a>", "<a>pa&#38;ss-word1</a>", "<a>x pa&#x26;ss&#45;word1</a>", "<a>pa&amp;amp;ss-word1</a>",
+            "<a>pa%26ss-word1</a>",
+        ])
     func references(text: String) { #expect(scrubbed(text, "pa&ss-word1") == "<a>REDACTED</a>") }
 
     @Test("What stands around a secret stays, if it can be found as it is spelled")
@@ -47,6 +56,12 @@ import Testing
         #expect(
             scrubbed("<a b=\"x &lt; abcdefgh\">&amp;abcdefgh &quot;abcdefgh&quot; &</a>", "abcdefgh")
                 == "<a b=\"x &lt; REDACTED\">&amp;REDACTED &quot;REDACTED&quot; &</a>")
+    }
+
+    @Test("A secret whose beginning is another secret leaves nothing of its end, however it is spelled")
+    func beginnings() {
+        #expect(scrubbed("<e>bad: Abcdefg1&amp;Xyz98765</e>", "Abcdefg1", "Abcdefg1&Xyz98765") == "<e>REDACTED</e>")
+        #expect(scrubbed("<e>bad: Abcdefg1&amp;Xyz98765</e>", "Abcdefg1") == "<e>bad: REDACTED&amp;Xyz98765</e>")
     }
 
     @Test("Many private keys in the attributes of a tag take no more time than other text", .timeLimit(.minutes(1)))

@@ -101,7 +101,7 @@ import Testing
 
     @Test("A password in a URL is redacted in text, JSON, forms and XML")
     func urlPasswords() throws {
-        let url = "postgres://bob:canary@db.test/shop?a=b"
+        let url = "postgres://bob:canary@canary@db.test/shop?a=b"
         #expect(
             try redacted("open \(url), https://x.test:80/@a", "text/plain")
                 == "open postgres://REDACTED@db.test/shop?a=b, https://x.test:80/@a")

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct URLPasswordsTests {
+    private func redacted(_ text: String) -> (text: String, secrets: Set<String>) {
+        var secrets: Set<String> = []
+        return (String(decoding: URLPasswords.redacted(Array(text.utf8), &secrets), as: UTF8.self), secrets)
+    }
+
+    @Test(
+        "A user's name and password are replaced",
+        arguments: [
+            ("postgres://bob:canary@db/x", "postgres://REDACTED@db/x"), ("a://b:c@d e://f:g@h", "a://REDACTED@d e://REDACTED@h"),
+            ("see postgres://app:p@ssw0rd99@db/x", "see postgres://REDACTED@db/x"),
+            ("proxy://http://u:Secretpw1@h/", "proxy://http://REDACTED@h/"),
+            ("a://:canary@h", "a://REDACTED@h"),
+        ])
+    func replaced(text: String, result: String) { #expect(redacted(text).text == result) }
+
+    @Test(
+        "Other text stays",
+        arguments: [
+            "https://x.test:80/@a", "https://x.test?a=b:c@d", "https://bob@x.test", "mailto:a@b", "a:b@c", "https://x.test:80 bob@x", "://",
+            "",
+            "ssh://git@x.test:22/a",
+        ])
+    func others(text: String) { #expect(redacted(text).text == text) }
+
+    @Test("The password is noted, also with the name, and without percent-encoding")
+    func noted() {
+        #expect(
+            redacted("a://bob:Sup3r%53ecret9@h").secrets == ["bob:Sup3r%53ecret9", "bob:Sup3rSecret9", "Sup3r%53ecret9", "Sup3rSecret9"])
+    }
+
+    @Test("Many beginnings of URLs take no more time than other text", .timeLimit(.minutes(1)))
+    func manyBeginnings() {
+        for begin in ["a://", "://b:", "://b@", ":"] {
+            let text = String(repeating: begin, count: 100_000)
+            #expect(redacted(text).text.utf8.count <= text.utf8.count)
+        }
+    }
+}
