@@ -102,15 +102,18 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
+            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved(of: nil)) }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
             let (removed, failure) = await Task { await removeToken() }.value
-            // The server's newest token, which the store did not take, before or meanwhile. The server has ended its predecessor.
-            let unsaved = [earlier, state.withLock { $0.takeUnsaved() }].compactMap(\.self)
-            let stored = [removed].compactMap(\.self).filter { token in !unsaved.contains { $0.predecessor == token } }
-            return (unsaved.map(\.token) + stored, failure)
+            // The server's newest token, which the store did not take, before or meanwhile. With it the server ends its predecessor.
+            let later = state.withLock { $0.takeUnsaved(of: removed?.loginID) }
+            let unsaved = [earlier, later].compactMap(\.self)
+            let isSucceeded = unsaved.contains { $0.predecessor == removed }
+            let tokens = unsaved.map(\.token) + (isSucceeded ? [] : [removed].compactMap(\.self))
+            // The store may have taken it after all.
+            return (tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, failure)
         }
         // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
         await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
@@ -358,7 +361,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
         // predecessor.
-        state.withLock { _ = $0.takeUnsaved() }
+        state.withLock { _ = $0.takeUnsaved(of: nil) }
         if isSaved { return token }
         // The user logged out or another one logged in meanwhile: nothing may remain of this token.
         try? await endpoints.revoke(token)

@@ -131,8 +131,12 @@ struct RenewalState {
     mutating func keep(_ token: BearerToken, over predecessor: BearerToken) { unsaved = Unsaved(predecessor: predecessor, token: token) }
 
     /// Returns the token that the store did not take, and forgets it.
-    mutating func takeUnsaved() -> Unsaved? {
-        defer { unsaved = nil }
+    ///
+    /// - Parameter login: The log-in whose token it must be; nil for any.
+    /// - Returns: The token; nil if there is none.
+    mutating func takeUnsaved(of login: String?) -> Unsaved? {
+        guard let unsaved, login == nil || unsaved.predecessor.loginID == login else { return nil }
+        self.unsaved = nil
         return unsaved
     }
 
