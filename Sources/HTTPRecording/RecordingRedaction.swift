@@ -16,7 +16,8 @@
 ///   the label is the name of a secret, everything beside it is secret. If it only contains such a name, as `Client Secret` does, only the
 ///   value called `value` or similarly is secret. In XML a label announces only the values after it.
 /// - **Values with more in them**: a value of JSON, a form or XML that contains a query, a setting or another document is replaced as a
-///   whole if a secret's name is in it, and so is one that contains a URL with a password. In JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
+///   whole if a secret's name is in it, and so is one that contains a URL with a password. In JSON and forms the name must be before `=` or
+///   `:`, or alone in quotation marks or in a tag.
 /// - **JSON and XML**: all values below a secret member or element are secret.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
@@ -29,8 +30,12 @@
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
 /// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
+/// - passwords in URLs, and the values of settings in text,
 /// - cookies, unless they are words of less than 16 letters,
 /// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
+///
+/// They are also found with the escapes of JSON, the references of XML and percent-encoding; the whole string, text or value is then replaced.
+/// So is a string of JSON that has `\u0000` or half of a character. They are not looked for in tags, namespaces and declarations of XML.
 ///
 /// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
 ///

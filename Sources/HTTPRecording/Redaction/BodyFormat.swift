@@ -10,7 +10,8 @@ enum BodyFormat {
         switch self {
         case .json, .jsonLines: .json
         case .xml: .xml
-        case .form, .text, .unknown: .other
+        case .form: .form
+        case .text, .unknown: .other
         }
     }
 

@@ -4,7 +4,7 @@ struct ByteScrubber {
     static let minimumLength = 8
 
     /// What bytes are, and so where a secret may be in them.
-    enum Syntax { case json, xml, other }
+    enum Syntax { case json, xml, form, other }
 
     /// How a part of the bytes spells its characters.
     enum Spelling {
@@ -14,6 +14,8 @@ struct ByteScrubber {
         case json
         /// With the references of XML.
         case xml
+        /// With `+` for a blank.
+        case form
     }
 
     private let secrets: NotedPieces
@@ -22,8 +24,9 @@ struct ByteScrubber {
 
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
-    /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or the value of an attribute, and a number
-    /// in JSON becomes 0. A string, a text or a value is replaced as a whole if it has a secret with escapes, references or percent-encoding.
+    /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or a value, and a number in JSON becomes 0.
+    /// In JSON, XML and forms, a string, a text or a value is replaced as a whole if a secret is in it with escapes, references or
+    /// percent-encoding, or if it cannot be read.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
@@ -33,6 +36,7 @@ struct ByteScrubber {
         switch syntax {
         case .json: scrubbedJSON(bytes)
         case .xml: scrubbedXML(bytes)
+        case .form: scrubbedForm(bytes)
         case .other: scrubbedAsSpelled(bytes.indices, of: bytes, .plain)
         }
     }
@@ -47,18 +51,29 @@ struct ByteScrubber {
     /// way.
     func scrubbed(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
         let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
-        guard bytes[part].contains(where: { "\\&%".utf8.contains($0) }) else { return scrubbed }
-        guard let text = Self.text(bytes[part], spelling) else { return Array(RedactedText.plain.utf8) }
-        let clean = scrubbedAsSpelled(text.indices, of: text, .plain)
-        // What was removed may have been only the beginning of a secret, or the wrong one of two.
-        let isClean = clean == text || Self.text(scrubbed[...], spelling) == clean
+        let marks = spelling == .form ? "\\&%+" : "\\&%"
+        guard bytes[part].contains(where: { marks.utf8.contains($0) }) else { return scrubbed }
+        let (stages, rest) = (Self.stages(of: bytes[part], spelling), Self.stages(of: scrubbed[...], spelling))
+        var isClean = !stages.isEmpty && !rest.isEmpty
+        var previous: [UInt8]?
+        for (index, text) in stages.enumerated() where isClean && text != previous {
+            let clean = scrubbedAsSpelled(text.indices, of: text, .plain)
+            // What was removed may have been only the beginning of a secret, or the wrong one of two.
+            isClean = clean == text || rest[min(index, rest.count - 1)] == clean
+            previous = text
+        }
         return isClean ? scrubbed : Array(RedactedText.plain.utf8)
     }
 
-    /// The text without any encodings; nil when it cannot be read.
-    private static func text(_ bytes: ArraySlice<UInt8>, _ spelling: Spelling) -> [UInt8]? {
-        let text = spelling == .json ? JSONRedactor.text(of: bytes) : Array(bytes)
-        return text.map(TextDecoding.decoded)
+    /// The text that bytes spell, and what it is without each further encoding; none when it cannot be read.
+    private static func stages(of bytes: ArraySlice<UInt8>, _ spelling: Spelling) -> [[UInt8]] {
+        let text: [UInt8]?
+        switch spelling {
+        case .plain, .xml: text = Array(bytes)
+        case .json: text = JSONRedactor.text(of: bytes)
+        case .form: text = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        }
+        return text.map(TextDecoding.stages) ?? []
     }
 
     private func scrubbedAsSpelled(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {

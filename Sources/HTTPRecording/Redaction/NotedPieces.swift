@@ -58,7 +58,9 @@ struct NotedPieces {
     /// The secret in pieces of nearly the same length: of 64 to 128 bytes if it is longer than 128.
     private static func pieces(of secret: [UInt8]) -> [[UInt8]] {
         let count = (secret.count + maximumLength - 1) / maximumLength
-        return (0..<count).map { Array(secret[secret.count * $0 / count..<secret.count * ($0 + 1) / count]) }
+        // No piece begins within a character: of a secret that is cut off, only whole characters stay.
+        let ends = (0...count).map { number in secret[(secret.count * number / count)...].firstIndex { $0 & 0xC0 != 0x80 } ?? secret.count }
+        return zip(ends, ends.dropFirst()).map { Array(secret[$0..<$1]) }
     }
 
     /// Eight bytes as a number.

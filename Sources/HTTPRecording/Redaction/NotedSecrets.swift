@@ -47,7 +47,7 @@ extension Set<String> {
 
     /// Whether a body has a value hardly by chance.
     private static func isRare(_ secret: some StringProtocol, _ kind: NotedKind) -> Bool {
-        guard secret.utf8.count >= ByteScrubber.minimumLength,
+        guard secret.utf8.count >= ByteScrubber.minimumLength, !secret.utf8.allSatisfy(Texts.isBlank),
             secret.utf8.count <= longestBeyondASCII || secret.utf8.allSatisfy({ $0 < 0x80 })
         else { return false }
         switch kind {

@@ -19,8 +19,9 @@ extension SecretNames {
     func mustReplace(_ text: [UInt8], noting secrets: inout Set<String>) -> Bool {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
-        let decoded = TextDecoding.decoded(text)
-        let hasPassword = URLPasswords.redacted(decoded, &secrets) != decoded
+        let stages = TextDecoding.stages(of: text)
+        let hasPassword = URLPasswords.note(in: stages, &secrets)
+        let decoded = stages.last ?? text
         guard isMentioned(in: decoded) else { return hasPassword }
         if TextRedactor.redacted(decoded, self, &secrets) != decoded || hasPassword { return true }
         return decoded.contains { "{<".utf8.contains($0) } && standsAlone(in: decoded)
@@ -56,15 +57,17 @@ extension SecretNames {
     /// Whether a value of XML has a URL with a password, or a query, a setting or a document in which the name of a secret is.
     ///
     /// - Parameters:
-    ///   - text: The text without references.
+    ///   - text: The text with its references.
     ///   - secrets: Gets the values of its settings.
     /// - Returns: Whether the text must be replaced.
-    func isSetting(_ text: [UInt8], _ secrets: inout Set<String>) -> Bool {
+    func isSetting(_ text: ArraySlice<UInt8>, _ secrets: inout Set<String>) -> Bool {
         // Most values have none of these characters, and need no search for names.
-        guard text.contains(where: { "<{=:".utf8.contains($0) }) else { return false }
-        let hasPassword = URLPasswords.redacted(text, &secrets) != text
-        guard isMentioned(in: text) else { return hasPassword }
-        let hasSetting = TextRedactor.redacted(text, self, &secrets) != text
-        return hasPassword || hasSetting || text.contains { "<{=".utf8.contains($0) }
+        guard text.contains(where: { "<{=:&%\\".utf8.contains($0) }) else { return false }
+        let stages = TextDecoding.stages(of: Array(text))
+        let hasPassword = URLPasswords.note(in: stages, &secrets)
+        let decoded = stages.last ?? Array(text)
+        guard isMentioned(in: decoded) else { return hasPassword }
+        let hasSetting = TextRedactor.redacted(decoded, self, &secrets) != decoded
+        return hasPassword || hasSetting || decoded.contains { "<{=".utf8.contains($0) }
     }
 }

@@ -6,14 +6,22 @@ enum TextDecoding {
     private static let maximumRounds = 3
 
     /// The text without references of XML, percent-encoding, `\uXXXX` of ASCII and `\/`.
-    static func decoded(_ text: [UInt8]) -> [UInt8] {
-        var text = text
+    static func decoded(_ text: [UInt8]) -> [UInt8] { stages(of: text).last ?? text }
+
+    /// The text, and what it is after each encoding that is taken off.
+    ///
+    /// A secret may be in any of them: it may itself have characters that look like an encoding.
+    static func stages(of text: [UInt8]) -> [[UInt8]] {
+        var stages = [text]
+        guard text.contains(where: { "\\&%".utf8.contains($0) }) else { return stages }
         for _ in 0..<maximumRounds {
-            let next = withoutEscapes(PercentEncoding.leniently(References.decoded(text[...])))
-            if next == text { break }
-            text = next
+            let text = stages[stages.count - 1]
+            let withoutReferences = References.decoded(text[...])
+            let withoutPercent = PercentEncoding.leniently(withoutReferences)
+            stages += [withoutReferences, withoutPercent, withoutEscapes(withoutPercent)]
+            if stages[stages.count - 1] == text { break }
         }
-        return text
+        return stages
     }
 
     /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`, and `/` in those of `\/`.

@@ -1,3 +1,5 @@
+import ApproovBase
+
 /// Finds secrets by their form in a text: JSON Web Tokens and private keys.
 ///
 /// The positions must not decrease. Then each byte is read a few times at most, however many tokens and keys seem to begin in the text.
@@ -31,17 +33,28 @@ struct TokenShapes {
         return end
     }
 
-    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one: it has two dots or more.
+    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one.
+    ///
+    /// It has two dots or more, and its header is an object of JSON. The name of a member may have dots, and `eyJ` in it, too.
     private static func webToken(in bytes: ArraySlice<UInt8>, at position: Int) -> (end: Int, isToken: Bool)? {
         guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
         var dots = 0
         var end = position
+        var header: ArraySlice<UInt8>?
         while end < bytes.endIndex {
             guard isTokenByte(bytes[end]) || bytes[end] == UInt8(ascii: ".") else { break }
-            if bytes[end] == UInt8(ascii: ".") { dots += 1 }
+            if bytes[end] == UInt8(ascii: ".") {
+                dots += 1
+                header = header ?? bytes[position..<end]
+            }
             end += 1
         }
-        return (end, dots >= 2)
+        return (end, dots >= 2 && header.map(isObject) ?? false)
+    }
+
+    /// Whether the text that base64url stands for ends as an object of JSON does.
+    private static func isObject(_ text: ArraySlice<UInt8>) -> Bool {
+        Base64URL.decode(String(decoding: text, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
     }
 
     /// Whether a byte is of the alphabet of base64url.

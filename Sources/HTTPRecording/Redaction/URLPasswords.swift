@@ -20,6 +20,13 @@ enum URLPasswords {
         return output + rest
     }
 
+    /// Notes the passwords in the stages of a text; returns whether there are any.
+    static func note(in stages: [[UInt8]], _ secrets: inout Set<String>) -> Bool {
+        var hasPassword = false
+        for text in stages where redacted(text, &secrets) != text { hasPassword = true }
+        return hasPassword
+    }
+
     /// Where the first user's name with its password is; nil when no URL has one.
     static func next(in text: ArraySlice<UInt8>) -> Range<Int>? {
         var position = text.startIndex
@@ -30,8 +37,15 @@ enum URLPasswords {
             let authority = text[position...].prefix { !"/?#\"'<>".utf8.contains($0) && !Texts.isBlank($0) }
             // Some passwords have an @ that should be encoded.
             guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
-            if text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
+            guard let colon = text[position..<end].firstIndex(of: UInt8(ascii: ":")) else { continue }
+            if !isPort(text[(colon + 1)..<end]) { return position..<end }
         }
         return nil
+    }
+
+    /// Whether a text begins with a port and what separates a URL from other text, as in `https://a.test:8443,bob@a.test`.
+    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
+        let digits = text.prefix { (0x30...0x39).contains($0) }.count
+        return (1...5).contains(digits) && text.dropFirst(digits).first.map { ",;|)]".utf8.contains($0) } ?? false
     }
 }

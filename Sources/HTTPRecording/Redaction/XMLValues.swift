@@ -17,7 +17,7 @@ struct XMLValues {
     func replacement(for value: ArraySlice<UInt8>, _ secrecy: Secrecy, _ secrets: inout Set<String>) -> [UInt8]? {
         let text = value.drop(while: Texts.isBlank)
         if secrecy == .none {
-            guard names.isSetting(References.decoded(value), &secrets) else { return nil }
+            guard names.isSetting(value, &secrets) else { return nil }
         } else {
             guard !text.isEmpty, !["true", "false"].contains(where: { text.elementsEqual($0.utf8) }) else { return nil }
         }
@@ -37,8 +37,8 @@ struct XMLValues {
 
     /// Whether the name of a secret, or a URL with a password, is in a value with references.
     func mentionsSecret(_ value: ArraySlice<UInt8>) -> Bool {
-        let text = References.decoded(value)
-        return names.isMentioned(in: text) || URLPasswords.next(in: text[...]) != nil
+        let stages = TextDecoding.stages(of: Array(value))
+        return names.isMentioned(in: stages[stages.count - 1]) || stages.contains { URLPasswords.next(in: $0[...]) != nil }
     }
 
     /// Whether an attribute declares a namespace, without which the document could not be read.

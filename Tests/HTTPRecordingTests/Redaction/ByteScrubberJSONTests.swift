@@ -40,8 +40,11 @@ import Testing
             ("ab/cd+ef==", #"["ab\/cd+ef==","b"]"#), ("ab/cd+ef==", #"["x ab/cd\u002Bef== y","b"]"#),
             ("abcdefgh", #"["\u0061\u0062cdefgh","b"]"#),
             ("pass\"word1", #"["pass\"word1","b"]"#), ("gr\u{FC}n-blau", #"["gr\u00fcn-blau","b"]"#),
-            ("eyJ", #"["\u0065yJhbG.e30.c2ln","b"]"#),
+            ("eyJ", #"["\u0065yJhbGciOiJIUzI1NiJ9.e30.c2ln","b"]"#),
             ("ab/cd+ef==1", #"["{\"in\":\"ab\\\/cd+ef==1\"}","b"]"#), ("ab/cd+ef==1", #"["https:\/\/x?y=ab%2Fcd%2bef==1","b"]"#),
+            ("Xk%b7/9aQ!zz", #"["bad Xk%b7\/9aQ!zz","b"]"#), ("100%-ab%41/xyz", #"["bad 100%-ab%41\/xyz","b"]"#),
+            (#"ab\/cdefgh1"#, #"["bad ab\\/cdefgh1","b"]"#),
+            ("R&lt;D/2024xx", #"["bad R&lt;D\/2024xx","b"]"#),
             ("a\u{1F600}bcdefg", #"["a\ud83d\ude00bcdefg","b"]"#), ("abcdefgh", #"["a \ud83d abcdefgh","b"]"#),
         ])
     func escapes(secret: String, text: String) { #expect(scrubbed(text, secret) == #"["REDACTED","b"]"#) }

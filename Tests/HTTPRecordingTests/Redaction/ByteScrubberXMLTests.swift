@@ -11,7 +11,7 @@ import Testing
         "XML stays XML, whatever a secret has in it",
         arguments: [
             ("abcdefgh</a><b>", "<r><a>abcdefgh</a><b>c</b></r>", "<r><a>REDACTED</a><b>c</b></r>"),
-            ("Abc>defgh1", "<e>bad Abc>defgh1</e>", "<e>bad REDACTED</e>"), ("lt;abcdefgh", "<e>a&lt;abcdefgh</e>", "<e>a&lt;abcdefgh</e>"),
+            ("Abc>defgh1", "<e>bad Abc>defgh1</e>", "<e>bad REDACTED</e>"), ("lt;abcdefgh", "<e>a&lt;abcdefgh</e>", "<e>REDACTED</e>"),
             ("a=\"b c\" d=", "<e a=\"b c\" d='e'/>", "<e a=\"b c\" d='e'/>"),
             ("iso-8859-1", "<?xml encoding=\"iso-8859-1\"?><r/>", "<?xml encoding=\"iso-8859-1\"?><r/>"),
             (
@@ -50,6 +50,9 @@ import Testing
             "<a>pa%26ss-word1</a>",
         ])
     func references(text: String) { #expect(scrubbed(text, "pa&ss-word1") == "<a>REDACTED</a>") }
+
+    @Test("A secret that looks as if it were encoded is found")
+    func looksEncoded() { #expect(scrubbed("<e>bad Xk%b7&amp;9aQ!zz</e>", "Xk%b7&9aQ!zz") == "<e>REDACTED</e>") }
 
     @Test("What stands around a secret stays, if it can be found as it is spelled")
     func around() {

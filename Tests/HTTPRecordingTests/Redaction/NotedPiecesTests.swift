@@ -32,6 +32,13 @@ import Testing
         #expect(position == text.count)
     }
 
+    @Test("No piece ends within a character")
+    func characters() {
+        let secret = String(repeating: "a", count: 99) + "\u{E9}" + String(repeating: "b", count: 99)
+        #expect(end(of: String(secret.prefix(100)) + "x", [secret]) == 101)
+        #expect(end(of: secret, at: 101, [secret]) == 200)
+    }
+
     @Test("Very many lengths with the same beginning take little longer than one", .timeLimit(.minutes(1)))
     func manyLengths() {
         let beginning = String(repeating: "1", count: 8)

@@ -20,6 +20,7 @@ import Testing
     @Test("A value of a body is noted unless it is a short word")
     func bodies() {
         #expect(noted("passport", .body).isEmpty && noted("pass-port_word", .body).isEmpty)
+        #expect(noted("        ", .body).isEmpty && noted(" \n        ", .credential).isEmpty)
         #expect(noted("passport1", .body).count == 1 && noted("correcthorsebattery", .body).count == 1)
     }
 

@@ -107,7 +107,9 @@ import Testing
                 == "open postgres://REDACTED@db.test/shop?a=b, https://x.test:80/@a")
         for (text, type) in [
             ("{\"a\":\"\(url)\"}", "application/json"), ("a=\(url)", "application/x-www-form-urlencoded"), ("<a>\(url)</a>", "text/xml"),
-            ("<a b='\(url)'/>", "text/xml"),
+            ("<a b='\(url)'/>", "text/xml"), ("{\"a\":\"db://u:can%23canary@h\"}", "application/json"),
+            ("a=db://u:can%2523canary%40h", "application/x-www-form-urlencoded"), ("<a>x?next=db%3A%2F%2Fu%3Acanary%40h</a>", "text/xml"),
+            ("<a><![CDATA[{\"\\u0070assword\":\"canary\"}]]></a>", "text/xml"),
         ] { #expect(try !redacted(text, type).contains("canary")) }
     }
 

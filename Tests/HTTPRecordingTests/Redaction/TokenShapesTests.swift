@@ -20,7 +20,7 @@ import Testing
     @Test("A private key that begins within a token ends at its own end")
     func keyInToken() {
         #expect(
-            ByteScrubber([]).scrubbed(Array("eyJ.a.b-----BEGIN PRIVATE KEY-----canary x-----END PRIVATE KEY-----y".utf8))
+            ByteScrubber([]).scrubbed(Array("eyJhbGciOiJIUzI1NiJ9.a.b-----BEGIN PRIVATE KEY-----canary x-----END PRIVATE KEY-----y".utf8))
                 == Array("REDACTEDy".utf8))
     }
 
@@ -36,7 +36,7 @@ import Testing
         let text = String(repeating: "-----BEGIN PRIVATE KEY_", count: 20_000)
         let isSame = ByteScrubber([]).scrubbed(Array(text.utf8)) == Array(text.utf8)
         #expect(isSame)
-        for begin in ["-----BEGIN PRIVATE KEY-----", "eyJ.a.-----BEGIN PRIVATE KEY-----", "eyJ.a.b "] {
+        for begin in ["-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJIUzI1NiJ9.a.-----BEGIN PRIVATE KEY-----", "eyJhbGciOiJIUzI1NiJ9.a.b "] {
             let keys = String(repeating: begin, count: 20_000) + "-----END PRIVATE KEY-----"
             let scrubbed = ByteScrubber([]).scrubbed(Array(keys.utf8))
             #expect(!scrubbed.contains(UInt8(ascii: "e")))

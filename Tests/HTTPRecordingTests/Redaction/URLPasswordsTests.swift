@@ -23,7 +23,8 @@ import Testing
         arguments: [
             "https://x.test:80/@a", "https://x.test?a=b:c@d", "https://bob@x.test", "mailto:a@b", "a:b@c", "https://x.test:80 bob@x", "://",
             "",
-            "ssh://git@x.test:22/a",
+            "ssh://git@x.test:22/a", "1,https://a.test:8443,bob@a.test", "http://localhost:3000|admin@x.test",
+            "https://bob@x.test:443,alice@y", "git+ssh://git@github.com:/x/y.git",
         ])
     func others(text: String) { #expect(redacted(text).text == text) }
 
