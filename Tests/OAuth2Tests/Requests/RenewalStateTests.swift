@@ -63,4 +63,14 @@ import Testing
         for number in numbers.reversed() { state.publish(number) }
         #expect(state.change(to: carol, readAfter: state.changes) { _ in Task {} } == nil)
     }
+
+    @Test("A log-out takes no other user's token that the store did not take")
+    func unsaved() throws {
+        var state = state
+        let renewed = try Samples.token("renewed").succeeding(bob)
+        state.keep(renewed, over: bob)
+        #expect(state.takeUnsaved(of: alice.loginID) == nil)
+        #expect(state.takeUnsaved(of: bob.loginID)?.token == renewed)
+        #expect(state.takeUnsaved(of: nil) == nil)
+    }
 }
