@@ -100,8 +100,9 @@ struct ByteScrubber {
     ) -> Int? {
         /// A noted secret may be longer than the part: what the part has of it goes.
         func longest(at begin: Int) -> Int? {
-            let ends = [secrets.end(in: bytes, at: begin), shapes.end(at: begin)]
-            return ends.compactMap(\.self).max()
+            let noted = secrets.end(in: bytes, at: begin)
+            guard let shape = shapes.end(at: begin) else { return noted }
+            return max(shape, noted ?? shape)
         }
         guard var last = longest(at: position) else { return nil }
         var end = position
