@@ -7,7 +7,7 @@ extension ByteScrubber {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var position = 0
-        /// Adds what is up to an index, scrubbed if it has a spelling.
+        /// Adds the bytes up to an index, scrubbed if they have a spelling.
         func add(upTo end: Int, _ spelling: Spelling? = nil) {
             if let spelling { output += scrubbed(position..<end, of: bytes, spelling) } else { output += bytes[position..<end] }
             position = end

@@ -53,7 +53,8 @@ struct ByteScrubber {
         let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
         let marks = spelling == .form ? "\\&%+" : "\\&%"
         guard bytes[part].contains(where: { marks.utf8.contains($0) }) else { return scrubbed }
-        let (stages, rest) = (Self.stages(of: bytes[part], spelling), Self.stages(of: scrubbed[...], spelling))
+        let stages = Self.stages(of: bytes[part], spelling)
+        let rest = scrubbed.elementsEqual(bytes[part]) ? stages : Self.stages(of: scrubbed[...], spelling)
         var isClean = !stages.isEmpty && !rest.isEmpty
         var previous: [UInt8]?
         for (index, text) in stages.enumerated() where isClean && text != previous {

@@ -64,7 +64,7 @@ extension JSONRedactor {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The characters of what is between the quotation marks of a string; nil when its escapes are not those of JSON.
+    /// The characters of a string, given without its quotation marks; nil when its escapes are not those of JSON.
     ///
     /// Escapes must not hide a name, so `"passw\u006frd"` is read as JSON.
     static func text(of string: ArraySlice<UInt8>) -> [UInt8]? {

@@ -104,7 +104,7 @@ struct Redactor: Sendable {
 
     /// Returns a redacted body without secrets that were found elsewhere, and without tokens and keys.
     ///
-    /// All secrets must be removed at once: what is left around one of them might no longer be found as part of another.
+    /// All secrets must be removed at once: the rest of a secret is not found any more when another one has been removed from it.
     ///
     /// - Parameters:
     ///   - secrets: The values that were redacted in the heads and bodies of its exchange.

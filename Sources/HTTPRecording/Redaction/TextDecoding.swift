@@ -5,10 +5,7 @@ enum TextDecoding {
     /// How many encodings inside one another are taken off.
     private static let maximumRounds = 3
 
-    /// The text without references of XML, percent-encoding, `\uXXXX` of ASCII and `\/`.
-    static func decoded(_ text: [UInt8]) -> [UInt8] { stages(of: text).last ?? text }
-
-    /// The text, and what it is after each encoding that is taken off.
+    /// The text, and the text after each encoding that is taken off: references of XML, percent-encoding, `\uXXXX` of ASCII and `\/`.
     ///
     /// A secret may be in any of them: it may itself have characters that look like an encoding.
     static func stages(of text: [UInt8]) -> [[UInt8]] {

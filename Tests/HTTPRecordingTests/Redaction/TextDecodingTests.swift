@@ -10,5 +10,5 @@ import Testing
             ("%2525253D", "%3D"),
             ("\\u00e9 \\u12 \\u00 100% &x; %zz \\u00+1", "\\u00e9 \\u12 \\u00 100% &x; %zz \\u00+1"), ("", ""),
         ])
-    func decoded(text: String, result: String) { #expect(TextDecoding.decoded(Array(text.utf8)) == Array(result.utf8)) }
+    func decoded(text: String, result: String) { #expect(TextDecoding.stages(of: Array(text.utf8)).last == Array(result.utf8)) }
 }
