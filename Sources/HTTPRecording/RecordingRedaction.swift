@@ -35,7 +35,7 @@
 /// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
 ///
 /// They are also found with the escapes of JSON, the references of XML and percent-encoding; the whole string, text or value is then replaced.
-/// So is a string of JSON that has `\u0000` or half of a character. They are not looked for in tags, namespaces and declarations of XML.
+/// So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names, namespaces and declarations of XML.
 ///
 /// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
 ///

@@ -69,7 +69,7 @@ public final class RecordingTransport: HTTPTransport {
         let digest = BodyDigest.recordedText(of: request, redactor, secrets, found: &found)
         let response = try await base.send(request)
 
-        let responseLines = redactor.lines(response.headerFields, isRequest: false, &secrets)
+        let responseLines = redactor.lines(response.headerFields, isRequest: false, found: found, &secrets)
         let exchange = RecordedExchange(
             method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
             version: response.version, responseLines: responseLines)

@@ -24,12 +24,18 @@ struct TransportBenchmark {
             let loop = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce)
             let loopWithFields = try CurlLoopPeer(url: url, roots: roots, atOnce: atOnce, fields: fields)
             let thread = try CurlThreadPeer(url: url, roots: roots, atOnce: atOnce)
+            let threadWithFields = try CurlThreadPeer(url: url, roots: roots, atOnce: atOnce, fields: fields)
             let seconds = options.seconds
             var subjects = [
                 Subject("C loop", isPeer: true) { try loop.rate(seconds: seconds) },
-                // The nearest bound: libcurl calls its formatter again for each byte of a field.
+                // What the fields alone cost: libcurl calls its formatter again for each byte of a field.
                 Subject("C loop with the session's fields", isPeer: true) { try loopWithFields.rate(seconds: seconds) },
+                // The nearest bound of HTTPTransport, whose callers are tasks.
                 Subject("C loop on a thread", isPeer: true) { try await thread.rate(atOnce: atOnce, seconds: seconds) },
+                // The nearest bound of ApproovSession.
+                Subject("C loop on a thread, same fields", isPeer: true) {
+                    try await threadWithFields.rate(atOnce: atOnce, seconds: seconds)
+                },
                 Subject("HTTPTransport") { try await curlTransport.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("ApproovSession") { try await approovSession.rate(atOnce: atOnce, seconds: seconds) },
                 Subject("AsyncHTTPClient", isPeer: true) { try await asyncHTTPClient.rate(atOnce: atOnce, seconds: seconds) },
@@ -39,7 +45,11 @@ struct TransportBenchmark {
             }
             figures += try await Comparison(
                 group: "transport", scenario: "\(atOnce) at once", unit: .perSecond,
-                peers: ["C loop", "C loop with the session's fields", "C loop on a thread", "AsyncHTTPClient", "URLSession"]
+                peers: [
+                    "C loop", "C loop with the session's fields", "C loop on a thread", "C loop on a thread, same fields",
+                    "AsyncHTTPClient",
+                    "URLSession",
+                ]
             ).run(subjects, options: options)
         }
         curlTransport.shutdown()

@@ -13,6 +13,12 @@ final class CurlLoopPeer {
 
     // Each request has the fields, which are lines as in "Name: value".
     init(url: String, roots: String, atOnce: Int, fields: [String] = []) throws {
+        loop = try Self.loop(url: url, roots: roots, atOnce: atOnce, fields: fields)
+        self.atOnce = atOnce
+    }
+
+    /// Makes a loop, which the caller must destroy.
+    fileprivate static func loop(url: String, roots: String, atOnce: Int, fields: [String]) throws -> OpaquePointer {
         let lines = fields.map { strdup($0) }
         defer { for line in lines { free(line) } }
         let loop = lines.map { UnsafePointer($0) }.withUnsafeBufferPointer {
@@ -21,8 +27,7 @@ final class CurlLoopPeer {
             }
         }
         guard let loop else { throw BenchmarkError("no memory for the C loop") }
-        self.loop = loop
-        self.atOnce = atOnce
+        return loop
     }
 
     deinit { curl_loop_destroy(loop) }
@@ -53,9 +58,9 @@ final class CurlThreadPeer: LoadClient {
     private let loop: SharedLoop
     private let end = DispatchSemaphore(value: 0)
 
-    init(url: String, roots: String, atOnce: Int) throws {
-        guard let pointer = curl_loop_create(url, roots, Int32(atOnce), nil, 0) else { throw BenchmarkError("no memory for the C loop") }
-        loop = SharedLoop(pointer: pointer)
+    // Each request has the fields, which are lines as in "Name: value".
+    init(url: String, roots: String, atOnce: Int, fields: [String] = []) throws {
+        loop = SharedLoop(pointer: try CurlLoopPeer.loop(url: url, roots: roots, atOnce: atOnce, fields: fields))
         Thread.detachNewThread { [loop, end] in
             curl_loop_serve(loop.pointer) { request, status in
                 guard let request else { return }

@@ -200,8 +200,12 @@ public final class DataCache: Sendable {
 }
 
 extension DataCache: WipeObserver {
-    /// Removes the responses of a session that the scope of a wipe contains.
+    /// Removes the responses of a session to requests that the scope of a wipe contains, before or after interceptors changed them.
     package func wipe(_ session: UUID, _ scope: WipeScope) {
-        state.withLock { $0.remove { $0.session == session && scope.contains($0.form.url) } }
+        state.withLock { state in
+            state.remove { key in
+                key.session == session && (scope.contains(key.form.url) || key.url.map { scope.contains($0) } ?? false)
+            }
+        }
     }
 }

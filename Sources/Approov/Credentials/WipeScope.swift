@@ -24,8 +24,8 @@ public struct WipeScope: Sendable {
     /// The requests to some URLs, and the responses to them in caches.
     ///
     /// Tokens and cookies stay: they belong to whole hosts. A wipe cancels a request if the app asked for a matching URL, or if the request
-    /// went to one, even before a redirect. It removes a cached response if the request was sent to a matching URL. Paths are compared as
-    /// servers may read them: `items/../users/1` and `%75sers/1` count as `users/1`.
+    /// went to one, even before a redirect. It removes a cached response if the app asked for a matching URL, or if the
+    /// request was sent to one. Paths are compared as servers may read them: `items/../users/1` and `%75sers/1` count as `users/1`.
     ///
     /// - Parameter patterns: The patterns, such as `https://api.example.com/users/**`.
     /// - Returns: The scope.

@@ -4,12 +4,27 @@ extension ByteScrubber {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var position = 0
+        var isName = true
         while position < bytes.count {
-            let end = bytes[position...].firstIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "=") } ?? bytes.count
+            let end = endOfPart(in: bytes, at: position, isName: isName)
             output += scrubbed(position..<end, of: bytes, .form)
             output += bytes[end...].prefix(1)
+            isName = end == bytes.count || bytes[end] == UInt8(ascii: "&")
             position = min(end + 1, bytes.count)
         }
         return output
+    }
+
+    /// Where a name or a value ends.
+    ///
+    /// A separator in a secret, which should be encoded there, does not count.
+    private func endOfPart(in bytes: [UInt8], at begin: Int, isName: Bool) -> Int {
+        var endOfSecret = begin
+        for index in begin..<bytes.count {
+            let isSeparator = bytes[index] == UInt8(ascii: "&") || isName && bytes[index] == UInt8(ascii: "=")
+            if isSeparator, index >= endOfSecret { return index }
+            endOfSecret = max(endOfSecret, secrets.end(in: bytes, at: index) ?? begin)
+        }
+        return bytes.count
     }
 }

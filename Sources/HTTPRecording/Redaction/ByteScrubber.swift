@@ -18,7 +18,7 @@ struct ByteScrubber {
         case form
     }
 
-    private let secrets: NotedPieces
+    let secrets: NotedPieces
 
     init(_ secrets: Set<String>) { self.secrets = NotedPieces(of: secrets.filter { !RedactedText.isRedacted($0) }) }
 
@@ -51,19 +51,29 @@ struct ByteScrubber {
     /// way.
     func scrubbed(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
         let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
-        let marks = spelling == .form ? "\\&%+" : "\\&%"
-        guard bytes[part].contains(where: { marks.utf8.contains($0) }) else { return scrubbed }
+        guard bytes[part].contains(where: { "\\&%+".utf8.contains($0) }) else { return scrubbed }
         let stages = Self.stages(of: bytes[part], spelling)
         let rest = scrubbed.elementsEqual(bytes[part]) ? stages : Self.stages(of: scrubbed[...], spelling)
-        var isClean = !stages.isEmpty && !rest.isEmpty
+        guard let last = stages.last, let lastRest = rest.last else { return Array(RedactedText.plain.utf8) }
+        var isClean = true
         var previous: [UInt8]?
         for (index, text) in stages.enumerated() where isClean && text != previous {
-            let clean = scrubbedAsSpelled(text.indices, of: text, .plain)
-            // What was removed may have been only the beginning of a secret, or the wrong one of two.
-            isClean = clean == text || rest[min(index, rest.count - 1)] == clean
+            isClean = hasNoSecret(text, orIs: rest[min(index, rest.count - 1)])
             previous = text
         }
+        // It may be a query, or have one in it.
+        if isClean, last.contains(UInt8(ascii: "+")) {
+            isClean = hasNoSecret(TextDecoding.withBlanks(last), orIs: TextDecoding.withBlanks(lastRest))
+        }
         return isClean ? scrubbed : Array(RedactedText.plain.utf8)
+    }
+
+    /// Whether nothing is removed from a text, or all that must be removed is missing in the rest.
+    ///
+    /// What was removed may have been only the beginning of a secret, or the wrong one of two.
+    private func hasNoSecret(_ text: [UInt8], orIs rest: [UInt8]) -> Bool {
+        let clean = scrubbedAsSpelled(text.indices, of: text, .plain)
+        return clean == text || clean == rest
     }
 
     /// The text that bytes spell, and what it is without each further encoding; none when it cannot be read.
@@ -72,7 +82,7 @@ struct ByteScrubber {
         switch spelling {
         case .plain, .xml: text = Array(bytes)
         case .json: text = JSONRedactor.text(of: bytes)
-        case .form: text = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        case .form: text = TextDecoding.withBlanks(Array(bytes))
         }
         return text.map(TextDecoding.stages) ?? []
     }

@@ -1,4 +1,4 @@
-/// Finds the longest of very many secrets that begins at a place of a text, in at most 128 steps.
+/// Finds the longest of very many secrets that begins at a place of a text, in about 128 steps at most.
 ///
 /// A longer secret is looked for in pieces. Each occurrence of the whole has all of them, one after the other.
 struct NotedPieces {
@@ -55,7 +55,7 @@ struct NotedPieces {
         return first
     }
 
-    /// The secret in pieces of nearly the same length: of 64 to 128 bytes if it is longer than 128.
+    /// The secret in pieces of nearly the same length: of about 64 to 128 bytes if it is longer than 128.
     private static func pieces(of secret: [UInt8]) -> [[UInt8]] {
         let count = (secret.count + maximumLength - 1) / maximumLength
         // No piece begins within a character: of a secret that is cut off, only whole characters stay.

@@ -31,12 +31,13 @@ struct Redactor: Sendable {
     /// - Returns: The URL for the recording.
     func url(_ text: String, _ secrets: inout Set<String>) -> String {
         var url = RecordedURL(reference: text)
+        noteWhatIsDropped(of: text, &secrets)
         url.path = path(url.path, &secrets)
         url.items = url.items.map { item in
             if item.isEmpty || rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) { return item }
             let (name, value) = RecordedURL.parts(of: item)
-            let isSecretName = value != nil && headNames.contains(name.removingPercentEncoding ?? String(name))
-            secrets.note(value ?? name, as: isSecretName ? .credential : .other)
+            let isSecretName = value != nil && isSecret(inQuery: name)
+            noteParameter(value ?? name, as: isSecretName ? .credential : .other, &secrets)
             // A parameter without a value may be a secret by itself.
             guard let value else { return RedactedText.hashed(name) }
             return "\(name)=\(isSecretName ? RedactedText.plain : RedactedText.hashed(value))"
@@ -44,27 +45,56 @@ struct Redactor: Sendable {
         return url.text
     }
 
+    /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
+    private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
+        _ = URLPasswords.redacted(Array(url.utf8), &secrets)
+        guard let mark = url.firstIndex(of: "#") else { return }
+        for item in url[mark...].split(whereSeparator: { "#?&".contains($0) }) {
+            guard case let (name, value?) = RecordedURL.parts(of: String(item)) else { continue }
+            noteParameter(value, as: isSecret(inQuery: name) ? .credential : .other, &secrets)
+        }
+    }
+
+    /// Notes a value of a query, in which `+` may stand for a blank.
+    private func noteParameter(_ value: Substring, as kind: NotedKind, _ secrets: inout Set<String>) {
+        secrets.note(value, as: kind)
+        if value.contains("+") { secrets.note(value.replacing("+", with: " "), as: kind) }
+    }
+
+    private func isSecret(inQuery name: Substring) -> Bool { headNames.contains(name.removingPercentEncoding ?? String(name)) }
+
     /// Returns the lines `Name: value` for the recording.
     ///
     /// - Parameters:
     ///   - fields: The header fields.
     ///   - isRequest: Whether they are a request's, of which every unknown one may be a credential.
+    ///   - found: The values that were redacted in the request's body.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: One line for each field, in their order.
-    func lines(_ fields: HTTPFields, isRequest: Bool, _ secrets: inout Set<String>) -> [String] {
-        fields.map { field in
-            let name = field.name.canonicalName
-            if name == "location" || name == "content-location" { return "\(field.name.rawName): \(url(field.value, &secrets))" }
-            if name == "link", !isRequest { return "\(field.name.rawName): \(links(field.value, &secrets))" }
-            if keptFields.contains(name) {
-                let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
-                return "\(field.name.rawName): \(isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value)"
-            }
-            if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
-                HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
-            }
-            return "\(field.name.rawName): \(RedactedText.keyed(field.value, key))"
+    func lines(_ fields: HTTPFields, isRequest: Bool, found: Set<String> = [], _ secrets: inout Set<String>) -> [String] {
+        let values = fields.map { recordedValue(of: $0, isRequest: isRequest, &secrets) }
+        // Also a field that is kept may repeat a secret, such as an error_description in WWW-Authenticate.
+        let scrubber = ByteScrubber(secrets.union(found))
+        return zip(fields, values).map { field, value in
+            let isKept = keptFields.contains(field.name.canonicalName) && !Self.isLocation(field)
+            return "\(field.name.rawName): " + (isKept ? String(decoding: scrubber.scrubbed(Array(value.utf8)), as: UTF8.self) : value)
         }
+    }
+
+    private static func isLocation(_ field: HTTPField) -> Bool { ["location", "content-location"].contains(field.name.canonicalName) }
+
+    private func recordedValue(of field: HTTPField, isRequest: Bool, _ secrets: inout Set<String>) -> String {
+        let name = field.name.canonicalName
+        if Self.isLocation(field) { return url(field.value, &secrets) }
+        if name == "link", !isRequest { return links(field.value, &secrets) }
+        if keptFields.contains(name) {
+            let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
+            return isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value
+        }
+        if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
+            HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
+        }
+        return RedactedText.keyed(field.value, key)
     }
 
     /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page: each with its relation alone.

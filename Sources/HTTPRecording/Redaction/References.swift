@@ -3,7 +3,12 @@ enum References {
     /// The characters that a text with references stands for; unknown references stay as they are.
     ///
     /// The text may be that of a document inside the document, so `&amp;lt;` stands for `<`, too.
-    static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] { decoded(text, isNested: true) }
+
+    /// The characters that a text with references stands for, where `&amp;lt;` stands for `&lt;`.
+    static func decodedOnce(_ text: ArraySlice<UInt8>) -> [UInt8] { decoded(text, isNested: false) }
+
+    private static func decoded(_ text: ArraySlice<UInt8>, isNested: Bool) -> [UInt8] {
         guard text.contains(UInt8(ascii: "&")) else { return Array(text) }
         var result: [UInt8] = []
         var text = text
@@ -14,7 +19,7 @@ enum References {
                 index += 1
                 continue
             }
-            if character == "&" {
+            if character == "&", isNested {
                 // It may begin a reference again.
                 text[end] = UInt8(ascii: "&")
                 index = end

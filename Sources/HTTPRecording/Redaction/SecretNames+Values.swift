@@ -3,8 +3,9 @@ extension SecretNames {
     /// Whether the name of a secret is a word of a text.
     func isMentioned(in text: [UInt8]) -> Bool {
         let text = String(decoding: text, as: UTF8.self)
-        if Self.words(of: text).contains(where: contains) { return true }
-        return text.utf8.contains(UInt8(ascii: ".")) && Self.words(of: text, joinedBy: ".").contains(where: contains)
+        // Each word once: a text may have the same ones very often.
+        if Set(Self.words(of: text)).contains(where: contains) { return true }
+        return text.utf8.contains(UInt8(ascii: ".")) && Set(Self.words(of: text, joinedBy: ".")).contains(where: contains)
     }
 
     /// Whether a value of JSON or of a form has a URL with a password, or a query, a setting or a document in which the name of a secret stands

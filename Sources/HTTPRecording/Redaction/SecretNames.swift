@@ -5,12 +5,14 @@ struct SecretNames: Sendable {
         "authorization", "proxy-authorization", "cookie", "set-cookie", "signature", "signature-input",
     ]
     /// Words that make a name secret, wherever they stand in it.
-    private static let words: Set<String> = [
+    private static let words = [
         "accesskey", "accountkey", "apikey", "assertion", "authcode", "authkey", "authorization", "backupcode", "clientkey", "cookie",
         "credential", "csrf", "encryptionkey", "masterkey", "otpcode", "passcode", "passphrase", "passwd", "password", "privatekey",
         "recoverycode", "secret", "securestring", "securitycode", "sessid", "session", "sharedkey", "signature", "signingkey",
         "subscriptionkey", "tlskey", "token", "verifier", "xsrf",
     ]
+    /// The words in UTF-8, by their first byte.
+    private static let wordsByBeginning = Dictionary(grouping: words.map { Array($0.utf8) }) { $0[0] }
     /// Names that are secret as a whole.
     private static let names: Set<String> = [
         "auth", "bearer", "cvc", "cvv", "devicecode", "jwt", "key", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "sid",
@@ -29,6 +31,8 @@ struct SecretNames: Sendable {
     private static let harmlessNames: Set<String> = ["tokenuri", "tokenurl"]
     /// A longer name, in bytes of UTF-8, is not looked at: it takes Unicode long to compare some texts.
     static let longestName = 256
+    /// The length of the shortest of all names of secrets, in bytes of UTF-8.
+    private let shortest: Int
     private let further: Set<String>
     private let kept: Set<String>
 
@@ -40,18 +44,20 @@ struct SecretNames: Sendable {
     init(_ further: Set<String> = [], keeping kept: Set<String> = []) {
         self.further = Set(further.map(Self.folded))
         self.kept = Set(kept.map(Self.folded))
+        shortest = (Self.names.union(Self.lastParts).union(Self.words).union(self.further)).map(\.utf8.count).min() ?? 0
     }
 
     /// Whether a value of this name is secret.
     func contains(_ name: some StringProtocol) -> Bool {
         guard name.utf8.count <= Self.longestName else { return true }
+        guard name.utf8.count >= shortest else { return false }
         let folded = Self.folded(name)
         guard !kept.contains(folded) else { return false }
         if Self.names.contains(folded) || further.contains(folded) { return true }
         guard !Self.harmlessNames.contains(folded) else { return false }
         let last = Self.lastPart(of: name)
         if Self.lastParts.contains(last) { return true }
-        guard Self.words.contains(where: { folded.contains($0) }) else { return false }
+        guard Self.hasWord(Array(folded.utf8)) else { return false }
         return !Self.harmlessParts.contains(last) && !Self.harmlessEnds.contains { folded.hasSuffix($0) }
     }
 
@@ -66,6 +72,11 @@ struct SecretNames: Sendable {
     /// The words of a text that may be names: letters, digits, `-`, `_` and the other character, in at most ``longestName`` bytes.
     static func words(of text: String, joinedBy other: Character = "_") -> [Substring] {
         text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" && $0 != other }.filter { $0.utf8.count <= longestName }
+    }
+
+    /// Whether one of the words stands in a folded name.
+    private static func hasWord(_ name: [UInt8]) -> Bool {
+        name.indices.contains { index in wordsByBeginning[name[index]]?.contains { name[index...].starts(with: $0) } ?? false }
     }
 
     /// The letters and digits of a name, in lower case.

@@ -5,7 +5,8 @@ enum TextDecoding {
     /// How many encodings inside one another are taken off.
     private static let maximumRounds = 3
 
-    /// The text, and the text after each encoding that is taken off: references of XML, percent-encoding, `\uXXXX` of ASCII and `\/`.
+    /// The text, and the text after each encoding that is taken off: references of XML once and as often as they are inside one another,
+    /// percent-encoding, and the escapes of JSON `\uXXXX` of ASCII, `\"`, `\\` and `\/`.
     ///
     /// A secret may be in any of them: it may itself have characters that look like an encoding.
     static func stages(of text: [UInt8]) -> [[UInt8]] {
@@ -15,13 +16,16 @@ enum TextDecoding {
             let text = stages[stages.count - 1]
             let withoutReferences = References.decoded(text[...])
             let withoutPercent = PercentEncoding.leniently(withoutReferences)
-            stages += [withoutReferences, withoutPercent, withoutEscapes(withoutPercent)]
+            stages += [References.decodedOnce(text[...]), withoutReferences, withoutPercent, withoutEscapes(withoutPercent)]
             if stages[stages.count - 1] == text { break }
         }
         return stages
     }
 
-    /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`, and `/` in those of `\/`.
+    /// The text with a blank in the place of each `+`, as in a form and often in a query.
+    static func withBlanks(_ text: [UInt8]) -> [UInt8] { text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 } }
+
+    /// The text with the characters of ASCII in the places of `\u0000` to `\u007F`, and without the backslash in `\"`, `\\` and `\/`.
     private static func withoutEscapes(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(UInt8(ascii: "\\")) else { return text }
         var output: [UInt8] = []
@@ -34,8 +38,8 @@ enum TextDecoding {
             {
                 output.append(code)
                 index += 6
-            } else if text[index...].starts(with: "\\/".utf8) {
-                output.append(UInt8(ascii: "/"))
+            } else if text[index] == UInt8(ascii: "\\"), let next = text[(index + 1)...].first, "\"\\/".utf8.contains(next) {
+                output.append(next)
                 index += 2
             } else {
                 output.append(text[index])

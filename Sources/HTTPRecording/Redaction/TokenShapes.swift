@@ -11,50 +11,57 @@ struct TokenShapes {
     /// The longest text between `BEGIN` and the hyphens.
     private static let maximumLabelLength = 64
 
+    /// The characters of a token and dots: a token that begins in them ends where they do.
+    private struct Run {
+        var end: Int
+        /// Where the second last dot is: after the beginning of each token.
+        var dot: Int?
+    }
+
     private let text: ArraySlice<UInt8>
-    /// Where the last run of a token's characters ends: a token that begins in it ends there, too.
-    private var endOfRun: Int
+    /// The last run of a token's characters.
+    private var run: Run
+    /// Where the last header of a token ends: at a dot.
+    private var endOfHeader: Int
     /// Where the last key ends: one that begins in it ends there, too.
     private var endOfKey: Int
 
     init(in text: ArraySlice<UInt8>) {
         self.text = text
-        (endOfRun, endOfKey) = (text.startIndex, text.startIndex)
+        run = Run(end: text.startIndex)
+        (endOfHeader, endOfKey) = (text.startIndex, text.startIndex)
     }
 
     /// Where a secret ends that begins at a position of the text; nil when none does.
     mutating func end(at position: Int) -> Int? {
-        if position >= endOfRun, let run = Self.webToken(in: text, at: position) {
-            endOfRun = run.end
-            return run.isToken ? run.end : nil
-        }
+        if let end = endOfWebToken(at: position) { return end }
         guard position >= endOfKey, let end = Self.endOfPrivateKey(in: text, at: position) else { return nil }
         endOfKey = end
         return end
     }
 
-    /// Where the characters of a JSON Web Token (RFC 7519) end that begin with `eyJ`, and whether they are one.
+    /// Where a JSON Web Token (RFC 7519) ends that begins with `eyJ` at a position; nil when none does.
     ///
-    /// It has two dots or more, and its header is an object of JSON. The name of a member may have dots, and `eyJ` in it, too.
-    private static func webToken(in bytes: ArraySlice<UInt8>, at position: Int) -> (end: Int, isToken: Bool)? {
-        guard bytes[position] == UInt8(ascii: "e"), bytes[position...].starts(with: "eyJ".utf8) else { return nil }
-        var dots = 0
-        var end = position
-        var header: ArraySlice<UInt8>?
-        while end < bytes.endIndex {
-            guard isTokenByte(bytes[end]) || bytes[end] == UInt8(ascii: ".") else { break }
-            if bytes[end] == UInt8(ascii: ".") {
-                dots += 1
-                header = header ?? bytes[position..<end]
-            }
-            end += 1
-        }
-        return (end, dots >= 2 && header.map(isObject) ?? false)
+    /// Two dots or more follow in its run, and its header is an object of JSON. Words such as `publicKeyJwk.kty.x` begin like one, too.
+    private mutating func endOfWebToken(at position: Int) -> Int? {
+        guard text[position] == UInt8(ascii: "e"), text[position...].starts(with: "eyJ".utf8) else { return nil }
+        if position >= run.end { run = Self.run(in: text, at: position) }
+        guard let dot = run.dot, position < dot else { return nil }
+        if position >= endOfHeader { endOfHeader = text[position...].firstIndex(of: UInt8(ascii: ".")) ?? run.end }
+        return Self.endsAsObject(text[position..<endOfHeader]) ? run.end : nil
     }
 
-    /// Whether the text that base64url stands for ends as an object of JSON does.
-    private static func isObject(_ text: ArraySlice<UInt8>) -> Bool {
-        Base64URL.decode(String(decoding: text, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
+    private static func run(in text: ArraySlice<UInt8>, at position: Int) -> Run {
+        let end = text[position...].firstIndex { !isTokenByte($0) && $0 != UInt8(ascii: ".") } ?? text.endIndex
+        let last = text[position..<end].lastIndex(of: UInt8(ascii: "."))
+        return Run(end: end, dot: last.flatMap { text[position..<$0].lastIndex(of: UInt8(ascii: ".")) })
+    }
+
+    /// Whether the text that base64url stands for ends as an object of JSON does; only its end is read.
+    private static func endsAsObject(_ header: ArraySlice<UInt8>) -> Bool {
+        let groups = header.count / 4
+        let end = header.dropFirst(4 * max(0, groups - 4))
+        return Base64URL.decode(String(decoding: end, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
     }
 
     /// Whether a byte is of the alphabet of base64url.

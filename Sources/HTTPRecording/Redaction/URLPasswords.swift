@@ -37,15 +37,9 @@ enum URLPasswords {
             let authority = text[position...].prefix { !"/?#\"'<>".utf8.contains($0) && !Texts.isBlank($0) }
             // Some passwords have an @ that should be encoded.
             guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
-            guard let colon = text[position..<end].firstIndex(of: UInt8(ascii: ":")) else { continue }
-            if !isPort(text[(colon + 1)..<end]) { return position..<end }
+            // A password may begin as a port does, so `https://a.test:8443,bob@a.test` counts as one, too.
+            if text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
         }
         return nil
-    }
-
-    /// Whether a text begins with a port and what separates a URL from other text, as in `https://a.test:8443,bob@a.test`.
-    private static func isPort(_ text: ArraySlice<UInt8>) -> Bool {
-        let digits = text.prefix { (0x30...0x39).contains($0) }.count
-        return (1...5).contains(digits) && text.dropFirst(digits).first.map { ",;|)]".utf8.contains($0) } ?? false
     }
 }

@@ -26,6 +26,7 @@ struct XMLValues {
         switch secrecy {
         case .own:
             secrets.note(trimmed)
+            secrets.note(References.decodedOnce(trimmed))
             secrets.note(References.decoded(trimmed))
         case .none: secrets.noteUnstructured(References.decoded(trimmed))
         case .inherited: break

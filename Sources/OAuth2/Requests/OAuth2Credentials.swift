@@ -102,15 +102,16 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved(of: nil)) }
+            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
             let (removed, failure) = await Task { await removeToken() }.value
-            // The server's newest token, which the store did not take, before or meanwhile. With it the server ends its predecessor.
-            let later = state.withLock { $0.takeUnsaved(of: removed?.loginID) }
+            // The server's newest token, which the store did not take, before or meanwhile.
+            let later = state.withLock { state in removed.map { state.takeUnsaved(of: $0.loginID) } ?? state.takeUnsaved() }
             let unsaved = [earlier, later].compactMap(\.self)
-            let isSucceeded = unsaved.contains { $0.predecessor == removed }
+            // The server ends the refresh token with its successor.
+            let isSucceeded = removed?.refreshToken != nil && unsaved.contains { $0.predecessor == removed }
             let tokens = unsaved.map(\.token) + (isSucceeded ? [] : [removed].compactMap(\.self))
             // The store may have taken it after all.
             return (tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, failure)
@@ -120,16 +121,19 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if let failure { throw failure }
     }
 
-    /// Removes the token of the store.
+    /// Removes the token of the store, unless another user logs in meanwhile.
     ///
     /// - Returns: The token that was removed, or could not be; nil if there is none, or it cannot be read. The error if it is still there.
     private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
         var token: BearerToken?
         for _ in 0..<Self.maximumAttempts {
-            token = try? await store.token(for: key)
-            guard let token, let isRemoved = try? await store.replace(token, with: nil, for: key) else { break }
+            guard let stored = try? await store.token(for: key) else { break }
+            // The store has lost the token that must be revoked.
+            if let token, token.loginID != stored.loginID { return (token, nil) }
+            token = stored
+            guard let isRemoved = try? await store.replace(stored, with: nil, for: key) else { break }
             if isRemoved { return (token, nil) }
-            // Another process has renewed the token meanwhile: the new one must be revoked.
+            // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
         }
         do {
             try await store.remove(for: key)
@@ -361,7 +365,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         // If the store failed, the token stays in memory: the next request tries to store it again, because the server may have revoked its
         // predecessor.
-        state.withLock { _ = $0.takeUnsaved(of: nil) }
+        state.withLock { _ = $0.takeUnsaved() }
         if isSaved { return token }
         // The user logged out or another one logged in meanwhile: nothing may remain of this token.
         try? await endpoints.revoke(token)

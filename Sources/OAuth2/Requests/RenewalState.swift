@@ -130,15 +130,14 @@ struct RenewalState {
     /// Keeps a token until the store has taken it.
     mutating func keep(_ token: BearerToken, over predecessor: BearerToken) { unsaved = Unsaved(predecessor: predecessor, token: token) }
 
-    /// Returns the token that the store did not take, and forgets it.
+    /// Returns the token that the store did not take, and forgets it; nil if there is none.
+    mutating func takeUnsaved() -> Unsaved? { exchange(&unsaved, with: nil) }
+
+    /// Returns the token that the store did not take if it is of a log-in, and forgets it.
     ///
-    /// - Parameter login: The log-in whose token it must be; nil for any.
-    /// - Returns: The token; nil if there is none.
-    mutating func takeUnsaved(of login: String?) -> Unsaved? {
-        guard let unsaved, login == nil || unsaved.predecessor.loginID == login else { return nil }
-        self.unsaved = nil
-        return unsaved
-    }
+    /// - Parameter login: The log-in.
+    /// - Returns: The token; nil if there is none, or it is of another log-in.
+    mutating func takeUnsaved(of login: String) -> Unsaved? { unsaved?.predecessor.loginID == login ? takeUnsaved() : nil }
 
     /// Forgets a token that the store did not take, if the user has changed meanwhile.
     ///

@@ -656,6 +656,24 @@ import Testing
         await #expect(throws: APIError(.unexpectedStatus, "")) { try await missing.cachedData(for: "missing") }
     }
 
+    @Test("A wipe of some URLs also removes the responses to requests that an interceptor sent elsewhere")
+    func wipeOfAlteredURL() async throws {
+        struct Elsewhere: RequestInterceptor {
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                var request = request
+                request.url = request.url.flatMap { URL(string: "https://api.test/internal\($0.path())") }
+                return request
+            }
+        }
+        let setting = try Setting()
+        let session = try setting.session { $0.interceptors = [Elsewhere()] }
+        let client = try APIClient(base: try #require(URL(string: "https://api.test/")), session: session)
+        _ = try await setting.get(session, "https://api.test/users/1")
+        #expect(try await setting.get(session, "https://api.test/users/1").hasSuffix("*"))
+        try await client.wipe(matching: "users/**")
+        #expect(setting.cache.count == 0)
+    }
+
     @Test("A request that changes a resource removes what the cache has of it under a URL that an interceptor altered")
     func alteredURL() async throws {
         struct Version: RequestInterceptor {

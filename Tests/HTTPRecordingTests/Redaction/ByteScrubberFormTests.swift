@@ -15,6 +15,15 @@ import Testing
         #expect(scrubbed("abcdefgh=abcdefgh+x&y=%41", "abcdefgh") == "REDACTED=REDACTED+x&y=%41")
     }
 
+    @Test("A secret is removed as a whole if it has a separator in it")
+    func separators() {
+        #expect(scrubbed("error=wrong hunter=topsecret99", "hunter=topsecret99") == "error=wrong REDACTED")
+        #expect(scrubbed("e=bad BAh7b24==--d0c2f6aa11&x=1", "BAh7b24==--d0c2f6aa11") == "e=bad REDACTED&x=1")
+        #expect(scrubbed("a=pa&ssword=12&b=1", "pa&ssword=12") == "a=REDACTED&b=1")
+        #expect(scrubbed("hunter=topsecret99=3", "hunter=topsecret99") == "REDACTED=3")
+        #expect(scrubbed("a=my%20own=dog12&b", "my own=dog12") == "a=REDACTED&b")
+    }
+
     @Test("Other forms stay", arguments: ["", "&", "=", "a=b=c&&d", "a=100%&b=%zz+%2", "a=%F0%9F%98%80+b"])
     func others(text: String) { #expect(scrubbed(text, "abcdefgh") == text) }
 }

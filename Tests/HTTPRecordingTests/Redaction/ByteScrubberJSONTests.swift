@@ -44,7 +44,9 @@ import Testing
             ("ab/cd+ef==1", #"["{\"in\":\"ab\\\/cd+ef==1\"}","b"]"#), ("ab/cd+ef==1", #"["https:\/\/x?y=ab%2Fcd%2bef==1","b"]"#),
             ("Xk%b7/9aQ!zz", #"["bad Xk%b7\/9aQ!zz","b"]"#), ("100%-ab%41/xyz", #"["bad 100%-ab%41\/xyz","b"]"#),
             (#"ab\/cdefgh1"#, #"["bad ab\\/cdefgh1","b"]"#),
-            ("R&lt;D/2024xx", #"["bad R&lt;D\/2024xx","b"]"#),
+            ("R&lt;D/2024xx", #"["bad R&lt;D\/2024xx","b"]"#), ("R&lt;D/2024xx", #"["bad R&amp;lt;D/2024xx","b"]"#),
+            (#"pa"ss\word1!x"#, #"["{\"message\":\"bad pa\\\"ss\\\\word1!x\"}","b"]"#), ("my own dog12", #"["x?y=my+own+dog12","b"]"#),
+            ("my own dog!", #"["x?y=my+own%20dog%21","b"]"#),
             ("a\u{1F600}bcdefg", #"["a\ud83d\ude00bcdefg","b"]"#), ("abcdefgh", #"["a \ud83d abcdefgh","b"]"#),
         ])
     func escapes(secret: String, text: String) { #expect(scrubbed(text, secret) == #"["REDACTED","b"]"#) }

@@ -64,10 +64,20 @@ import Testing
         #expect(scrubbed("eyJhb.only one dot, eyJ, eyJ.") == "eyJhb.only one dot, eyJ, eyJ.")
     }
 
+    @Test("A token is also found after a word that begins like one, and after other text in base64url")
+    func tokenAfterWord() {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln"
+        for word in ["keyJwt.", "keyJwt_", "surveyJourney.", "journeyJWT-", "YWJjeyJ4IjoxfSw.", "eyJ.eyJ", "eyJhb.a.b.c."] {
+            #expect(scrubbed("a \(word)\(token) b") == "a \(word)REDACTED b")
+        }
+    }
+
     @Test("A long text that looks like the beginning of many tokens is read once, and a token after it is removed")
     func manyBeginnings() {
         let text = String(repeating: "eyJ", count: 200_000)
         #expect(scrubbed(text + " eyJhbGciOiJIUzI1NiJ9.e30.c2ln") == text + " REDACTED")
+        let segments = String(repeating: "eyJ.", count: 200_000)
+        #expect(scrubbed(segments + "eyJhbGciOiJIUzI1NiJ9.e30.c2ln") == segments + "REDACTED")
     }
 
     @Test("Any other byte stays")

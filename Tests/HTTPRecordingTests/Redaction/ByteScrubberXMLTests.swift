@@ -35,6 +35,9 @@ import Testing
         ])
     func characterData(secret: String, text: String, result: String) { #expect(scrubbed(text, secret) == result) }
 
+    @Test("A secret that itself looks like a reference is found", arguments: ["R&amp;lt;D/2024xx", "R&#38;lt;D/2024xx", "R%26lt;D/2024xx"])
+    func looksLikeReference(text: String) { #expect(scrubbed("<e>bad \(text)</e>", "R&lt;D/2024xx") == "<e>REDACTED</e>") }
+
     @Test("A private key without its last line ends with its section or attribute")
     func privateKeys() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIE"

@@ -21,6 +21,23 @@ import Testing
     @Test("Parameters that are kept, and empty ones, stay", arguments: ["page=", "page", "page=2&&sort==", ""])
     func kept(query: String) { #expect(redacted(query) == (query.isEmpty ? "/" : "/?\(query)")) }
 
+    @Test("What a recorded URL has not, and blanks in a query, are noted")
+    func noted() {
+        func noted(_ url: String) -> Set<String> {
+            var secrets: Set<String> = []
+            _ = Redactor(.standard).url(url, &secrets)
+            return secrets
+        }
+        #expect(noted("https://app.test/cb#access_token=opaqueTOKENvalue&state=x") == ["opaqueTOKENvalue"])
+        #expect(noted("https://app.test/#/cb?access_token=opaqueTOKENvalue") == ["opaqueTOKENvalue"])
+        #expect(noted("https://app.test/#section-2024").isEmpty)
+        #expect(noted("https://bob:Sup3rSecret@app.test/") == ["bob:Sup3rSecret", "Sup3rSecret"])
+        #expect(
+            noted("/?passphrase=correct+horse+battery%21") == [
+                "correct+horse+battery%21", "correct+horse+battery!", "correct horse battery%21", "correct horse battery!",
+            ])
+    }
+
     @Test("Percent-encoding does not hide the name of a secret", arguments: ["%70in=4711", "p%69n=4711", "access%5ftoken=x"])
     func encodedNames(item: String) { #expect(redacted(item) == "/?\(item.prefix { $0 != "=" })=REDACTED") }
 }

@@ -29,6 +29,23 @@ import Testing
         #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
     }
 
+    @Test("A header field that is kept loses what the request has as a secret, but not the path of a location")
+    func keptFields() throws {
+        let redactor = Redactor(.standard)
+        var secrets: Set<String> = []
+        _ = redactor.lines([.authorization: "Bearer 8d3f9c1eabcd42"], isRequest: true, &secrets)
+        var fields = HTTPFields()
+        fields[.location] = "/items/8d3f9c1eabcd42"
+        fields[.wwwAuthenticate] = "Bearer error=\"invalid_token\", error_description=\"Invalid token: 8d3f9c1eabcd42\""
+        fields[.contentDisposition] = "inline; filename=\"my-own-dog.txt\""
+        #expect(
+            redactor.lines(fields, isRequest: false, found: ["my-own-dog"], &secrets) == [
+                "Location: /items/8d3f9c1eabcd42",
+                "WWW-Authenticate: Bearer error=\"invalid_token\", error_description=\"Invalid token: REDACTED\"",
+                "Content-Disposition: inline; filename=\"REDACTED.txt\"",
+            ])
+    }
+
     @Test(
         "Lines of JSON are redacted one by one", arguments: ["application/x-ndjson", "application/jsonl", "application/x-jsonlines;a=b"])
     func lines(type: String) throws {

@@ -33,6 +33,16 @@ import Testing
         #expect(secrets.isEmpty)
     }
 
+    @Test("Very many short words, equal words and other words take little longer than other text", .timeLimit(.minutes(1)))
+    func manyWords() {
+        for text in [
+            String(repeating: "a. ", count: 1 << 18), String(repeating: "token_type ", count: 1 << 16),
+            (0..<1 << 15).map { "word\($0)" }.joined(separator: "."),
+        ] {
+            #expect(!SecretNames().isMentioned(in: Array(text.utf8)))
+        }
+    }
+
     @Test("Names of the caller's are compared as a whole, without letter case and separators")
     func further() {
         let names = SecretNames(["Tax_ID"])

@@ -16,6 +16,13 @@ import Testing
         ])
     func divided(text: String) throws { #expect(try !redacted(text).contains("canary")) }
 
+    @Test("A value with references in references is noted with each of its meanings")
+    func noted() throws {
+        var secrets: Set<String> = []
+        _ = try XMLRedactor.redacted(Array("<token>R&amp;lt;D/2024xx</token>".utf8), SecretNames(), &secrets)
+        #expect(secrets == ["R&amp;lt;D/2024xx", "R&lt;D/2024xx", "R<D/2024xx"])
+    }
+
     @Test("A piece of text with a secret's name makes nothing outside its element secret")
     func outside() throws {
         #expect(try redacted("<a>b<c>token<!--x--> d</c>e<f>g</f></a>") == "<a>b<c>token<!--REDACTED-->REDACTED</c>e<f>g</f></a>")

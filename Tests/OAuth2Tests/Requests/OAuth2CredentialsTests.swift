@@ -237,7 +237,7 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key) == nil)
     }
 
-    @Test("Logging out revokes the token that the store did not take, even if another user logs in meanwhile")
+    @Test("Logging out revokes the token that the store did not take, and not that of a user who logs in meanwhile")
     func logInDuringLogOut() async throws {
         let setting = try Setting()
         try await setting.logIn()
@@ -252,7 +252,37 @@ import Testing
             try await credentials.logIn(Samples.token("bob", refresh: "rb"))
         }
         try await credentials.logOut()
-        #expect(setting.transport.requests.contains { $0.url.target == "/revoke" && $0.form["token"] == "r1" })
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1"])
+        #expect(try await setting.store.token(for: credentials.key)?.accessToken == "bob")
+    }
+
+    @Test("Logging out revokes this user's token when another process logs another user in meanwhile, whose token stays")
+    func logInElsewhereDuringLogOut() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (store, key) = (setting.store, setting.credentials.key)
+        store.beforeChange.value = {
+            store.beforeChange.value = nil
+            try await store.store(Samples.token("bob", refresh: "rb"), for: key)
+        }
+        try await setting.credentials.logOut()
+        #expect(setting.transport.requests.map { $0.form["token"] } == ["r0"])
+        #expect(try await store.token(for: key)?.accessToken == "bob")
+    }
+
+    @Test("Logging out revokes the app's own token and its successor, which the store did not take, because neither has a refresh token")
+    func logOutWithoutRefreshToken() async throws {
+        let setting = try Setting(level: .client)
+        func answers(_ token: String) { setting.answers(#"{"access_token":"\#(token)","token_type":"Bearer","expires_in":600}"#) }
+        answers("a1")
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        setting.clock.advance(by: .seconds(601))
+        answers("a2")
+        setting.store.failsToStore.value = true
+        #expect(await setting.thrown == .storeFailed)
+        setting.store.failsToStore.value = false
+        try await setting.credentials.logOut()
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["a2", "a1"])
     }
 
     @Test("Logging out revokes the token even if its task is cancelled")

@@ -71,6 +71,6 @@ import Testing
         state.keep(renewed, over: bob)
         #expect(state.takeUnsaved(of: alice.loginID) == nil)
         #expect(state.takeUnsaved(of: bob.loginID)?.token == renewed)
-        #expect(state.takeUnsaved(of: nil) == nil)
+        #expect(state.takeUnsaved() == nil)
     }
 }
