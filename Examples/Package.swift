@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Your package names the repository and a version in place of the path: .package(url: "https://…/approov-swift.git", from: "0.2.0")
+// Your package names the repository in place of the path: .package(url: "https://…/approov-swift.git", branch: "main")
 let package = Package(
     name: "approov-examples",
     dependencies: [

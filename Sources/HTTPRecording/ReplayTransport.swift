@@ -97,8 +97,8 @@ public final class ReplayTransport: TestOnlyTransport {
         case .fail:
             // The URL may hold secrets, so only its host is named.
             throw RecordingFolder.missing(
-                "no exchange in \(folder.path) answers this \(request.method.rawValue) request to \(request.url.host): record it, or set"
-                    + " what happens to unmatched requests")
+                "no exchange in \(folder.path) answers this \(request.method.rawValue) request to \(request.url.host): record it, or give"
+                    + " ReplayTransport another value for unmatched")
         }
     }
 }

@@ -1,3 +1,4 @@
+import ApproovTokenCheck
 import Foundation
 import Hummingbird
 import Logging
@@ -8,7 +9,7 @@ struct GuardedBackend {
     static func main() async throws {
         let files = try CommandLine.arguments.dropFirst().map { try String(contentsOfFile: $0, encoding: .utf8) }
         guard files.count == 2 else { return print("guarded-backend CERTIFICATE KEY") }
-        let router = Router()
+        let router = Router(context: BasicTokenCheckedRequestContext.self)
         router.post("work") { request, _ in
             let id = String(buffer: try await request.body.collect(upTo: 100))
             say(id)

@@ -38,8 +38,11 @@ struct BaseURL: Sendable {
         guard !path.hasPrefix("//"), !path.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") else {
             throw APIError(.invalidURL, "the path is a URL of its own server, not a path below the base URL; ask for it with absolute:")
         }
-        guard !path.contains("#"), !PathSegments.haveDots(path) else {
-            throw APIError(.invalidURL, "the path has a fragment, or a dot segment, which could lead out of the base URL; leave it out")
+        guard !path.contains("#") else {
+            throw APIError(.invalidURL, "the path has a fragment, which is never sent; leave it out, or write %23 for a # in the path")
+        }
+        guard !PathSegments.haveDots(path) else {
+            throw APIError(.invalidURL, "the path has a segment of dots, which could lead out of the base URL; leave it out")
         }
         let result = text + path.dropFirst(path.hasPrefix("/") ? 1 : 0)
         guard let url = URL(string: result), url.absoluteString == result, contains(url) else {

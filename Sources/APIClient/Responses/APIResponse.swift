@@ -31,9 +31,12 @@ public struct APIResponse: Sendable {
     /// - Throws: ``APIError`` with code `unexpectedStatus`, which carries the response.
     public func check(statuses: Range<Int>) throws {
         guard !statuses.contains(head.statusCode) else { return }
+        let advice =
+            head.statusCode == 401
+            ? "; if it checks tokens, approov token -check TOKEN, run on the authority's machine, says why it refused this one" : ""
         throw refusal(
             .unexpectedStatus,
-            "\(host) answered with status \(head.statusCode); the error's response has its content")
+            "\(host) answered with status \(head.statusCode); the error's response has its content\(advice)")
     }
 
     /// Checks the media type.

@@ -57,7 +57,12 @@ struct ConfigurationReporter: Sendable {
 
     /// The stored configuration cannot be used at this start.
     func flaw(_ flaw: StoredConfiguration.Flaw) {
-        if let settingAside = flaw.settingAside { return setAside(flaw.error, settingAside) }
+        if let settingAside = flaw.settingAside {
+            // The usual case at the first start with a newer initial configuration.
+            let isSuperseded = [.rolledBack, .wrongEpoch].contains((flaw.error as? AttestationError)?.code)
+            return isSuperseded
+                ? setAside(flaw.error, settingAside, "is older than the initial one", .notice) : setAside(flaw.error, settingAside)
+        }
         if let foreign = flaw.error as? StoredConfiguration.ForeignConfiguration { return self.foreign(foreign) }
         let reported = ApproovError(
             .configurationError, "the stored configuration cannot be read; it is left in place, and the initial one is used: see the cause",
@@ -93,13 +98,17 @@ struct ConfigurationReporter: Sendable {
 
     /// The stored configuration does not verify; `settingAside` says whether it could be moved away.
     func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>) {
+        setAside(error, settingAside, "does not verify", .error)
+    }
+
+    private func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>, _ finding: String, _ level: Logger.Level) {
         let outcome: String
         switch settingAside {
         case .success: outcome = "was set aside"
         case .failure(let obstacle): outcome = "could not be set aside (\(obstacle))"
         }
-        let reported = ApproovError(.configurationError, "the stored configuration does not verify and \(outcome)", cause: error)
-        logger.error("stored configuration refused", metadata: ["error": "\(reported)"])
+        let reported = ApproovError(.configurationError, "the stored configuration \(finding) and \(outcome)", cause: error)
+        logger.log(level: level, "stored configuration not used", metadata: ["error": "\(reported)"])
         if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }
     }
 

@@ -72,6 +72,9 @@ struct SecureStringsCommand: AsyncParsableCommand {
             try AuthorityStore.checkSecureString(value, for: addKey)
             let store = try store.open(.making)
             try await store.setSecureString(value, for: addKey)
+            if value.utf8.count < 8 {
+                Console.note("approov: sessions put only values of 8 bytes or more into requests: this one has fewer")
+            }
             try show(store.secureStrings.filter { $0.key == addKey })
         } else if let remove {
             try await store.open(.changing).removeSecureString(remove)

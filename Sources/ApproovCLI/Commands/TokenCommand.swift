@@ -122,7 +122,12 @@ struct TokenCommand: AsyncParsableCommand {
                     remedies: reasons.map(\.remedy), devicePrefix: device, issuedAt: issued))
         }
         Console.line(reasons.isEmpty ? "passed" : "rejected: \(reasons.map(\.rawValue).joined(separator: ", "))")
-        if reasons.isEmpty { Console.line("The authority accepted the evidence and signed the token with the account's key.") }
+        if reasons.isEmpty {
+            Console.line(
+                "The authority signed the token with the account's key: it accepted the evidence, or a development key or the policy of the"
+            )
+            Console.line("device (approov device -list) excused the app. Then the token's claim anno says so.")
+        }
         for reason in reasons { Console.line("\(reason.rawValue): \(reason.meaning). \(reason.remedy).") }
         guard let device, let issued else { return Console.line("device: not named, because the host is oblivious") }
         Console.line("device: its did claim begins with \(device)")

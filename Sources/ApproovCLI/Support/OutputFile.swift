@@ -25,6 +25,8 @@ struct OutputFile {
             throw CommandFailure(
                 "\(path) exists\(isFile ? " with other content" : " and is not a file"), and is not replaced; name another file, or - for "
                     + "standard output")
+        } catch CocoaError.fileNoSuchFile {
+            throw CommandFailure("\(path) cannot be written, because its folder does not exist; make the folder first")
         } catch {
             throw CommandFailure("\(path) cannot be written: \(error.localizedDescription)")
         }

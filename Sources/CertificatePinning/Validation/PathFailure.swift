@@ -3,6 +3,8 @@ internal import Foundation
 
 /// Why OpenSSL found no valid path.
 struct PathFailure {
+    private static let trustRootCommands =
+        "approov api -pins HOST -trustRoots root.pem, with -add in place of -pins for a new host, or --cacert root.pem for commands that have it"
     private let code: Int32
     /// The position of the certificate in the path; 0 is the server's certificate.
     private let depth: Int32
@@ -120,14 +122,14 @@ struct PathFailure {
             (
                 .untrustedRoot,
                 "the path ends in a root that is not trusted, \(subject); if it is yours, make it a trust root of the host: "
-                    + "approov api -pins HOST -trustRoots root.pem, or --cacert root.pem for commands that have it"
+                    + Self.trustRootCommands
             )
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             (
                 .incompletePath,
                 "no issuer of \(subject) was found; let the server send \"\(certificate?.issuer ?? "?")\", or, if it is your own CA, trust"
-                    + " it: approov api -pins HOST -trustRoots root.pem, or --cacert root.pem for commands that have it"
+                    + " it: " + Self.trustRootCommands
             )
         default: rarer
         }

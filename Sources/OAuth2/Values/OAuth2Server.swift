@@ -68,7 +68,9 @@ public struct OAuth2Server: Hashable, Sendable {
             throw OAuth2Error(.configurationError, "the \(name) endpoint's URL cannot be requested", cause: error)
         }
         guard parsed.isSecure || allowsUnencryptedLoopback && parsed.host.isLoopback else {
-            throw OAuth2Error(.configurationError, "the \(name) endpoint at \(parsed.host) is called over https only: use an https URL")
+            let exception = parsed.host.isLoopback ? ", or set allowsUnencryptedLoopback for a test on this machine" : ""
+            throw OAuth2Error(
+                .configurationError, "the \(name) endpoint at \(parsed.host) is called over https only: use an https URL\(exception)")
         }
         guard url.fragment == nil else {
             throw OAuth2Error(.configurationError, "the \(name) endpoint's URL has a fragment; remove it")

@@ -51,6 +51,6 @@ import Testing
     func missingFolder() {
         let path = folder.path("missing/new")
         let failure = #expect(throws: CommandFailure.self) { try OutputFile(path: path).write(Data()) }
-        #expect(failure?.message?.hasPrefix("\(path) cannot be written: ") == true)
+        #expect(failure?.message == "\(path) cannot be written, because its folder does not exist; make the folder first")
     }
 }

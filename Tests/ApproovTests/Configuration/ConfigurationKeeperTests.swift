@@ -490,9 +490,11 @@ import Testing
         #expect(store.bytes == newer && store.setAsideCount == 0 && store.storeCount == 0)
 
         let lower = MemoryStore(try version(9).serialized)
-        _ = try ConfigurationKeeper(
+        let updated = try ConfigurationKeeper(
             initial: account.initial(account.configuration(epoch: 2)), store: lower, time: clock, logger: .silent)
         #expect(lower.setAsideCount == 1)
+        guard case .setAside(let error) = await firstEvent(of: updated) else { return #expect(Bool(false), "no event") }
+        #expect(error.message == "the stored configuration is older than the initial one and was set aside")
     }
 
     @Test("A file by an app with newer keys is kept until this app accepts those keys; both apps can read the result")

@@ -6,6 +6,7 @@ import HTTPRecording
 func recordedSession(into folder: URL, service: ApproovService?) throws -> ApproovSession {
     var configuration = ApproovSessionConfiguration()
     configuration.transport = try RecordingTransport(wrapping: CurlTransport(), into: folder)
+    configuration.bindHeader = "Authorization"
     return try ApproovSession(service: service, configuration: configuration)
 }
 

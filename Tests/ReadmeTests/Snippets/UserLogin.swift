@@ -10,7 +10,7 @@ func userCredentials(at login: URL, service: ApproovService, directory: URL) thr
     return try OAuth2Credentials(endpoints: endpoints, store: store)
 }
 
-func logIn(_ credentials: OAuth2Credentials, show: (URL) -> Void) async throws {
+func logIn(_ credentials: OAuth2Credentials, show: @Sendable (URL) -> Void) async throws {
     let redirect = try LoopbackRedirect()
     let request = try AuthorizationRequest(client: credentials.endpoints.client, redirectURI: redirect.redirectURI)
     show(request.url)  // in the user's browser
