@@ -3,7 +3,7 @@
 /// The rules name what is kept, not what is secret. A header with an unknown name, such as one that carries a substituted secret, is
 /// therefore redacted.
 ///
-/// - **Header fields**: the values of ``keptFields`` stay. Others become `REDACTED-` and six hexadecimal digits. Within one
+/// - **Header fields**: the values of ``keptFields`` stay, but challenges such as `WWW-Authenticate` lose secrets that are known. Others become `REDACTED-` and six hexadecimal digits. Within one
 ///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location`, and `Link` in a
 ///   response, keep the paths of their URLs.
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
@@ -30,11 +30,11 @@
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
 /// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
-/// - passwords in URLs, and the values of settings in text,
+/// - passwords in URLs, users' names and fragments in the URLs of the head, and the values of settings in text,
 /// - cookies, unless they are words of less than 16 letters,
 /// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
 ///
-/// They are also found with the escapes of JSON, the references of XML and percent-encoding; the whole string, text or value is then replaced.
+/// They are also found with the escapes of JSON, the references of XML, percent-encoding, and `+` for a blank; the whole string, text or value is then replaced.
 /// So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names, namespaces and declarations of XML.
 ///
 /// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
@@ -63,7 +63,8 @@ public struct RecordingRedaction: Sendable, Hashable {
     public var keptFields: Set<String> = [
         "Accept", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Allow", "Cache-Control", "Content-Disposition",
         "Content-Encoding", "Content-Language", "Content-Length", "Content-Range", "Content-Type", "Date", "ETag", "Expires", "If-Match",
-        "If-Modified-Since", "If-None-Match", "If-Unmodified-Since", "Last-Modified", "Location", "Range", "Retry-After", "Server",
+        "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Modified", "Location", "Range", "Retry-After",
+        "Server",
         "User-Agent", "Vary", "WWW-Authenticate",
     ]
     /// The names of query parameters whose values are kept; letter case counts.

@@ -69,13 +69,13 @@ public final class RecordingTransport: HTTPTransport {
         let digest = BodyDigest.recordedText(of: request, redactor, secrets, found: &found)
         let response = try await base.send(request)
 
-        let responseLines = redactor.lines(response.headerFields, isRequest: false, found: found, &secrets)
-        let exchange = RecordedExchange(
-            method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
-            version: response.version, responseLines: responseLines)
         let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets, found] bytes in
-            var found = found
+            var (secrets, found) = (secrets, found)
             let body = try redactor.body(bytes, response.headerFields, found: &found)
+            let responseLines = redactor.lines(response.headerFields, isRequest: false, found: found, &secrets)
+            let exchange = RecordedExchange(
+                method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
+                version: response.version, responseLines: responseLines)
             try writer.write(exchange, body: redactor.scrubbed(secrets.union(found), of: body, response.headerFields), number: number)
         }
         let source = RecordedBodySource(response.body, writer, finish: finish)

@@ -79,6 +79,34 @@ import Testing
         #expect(answer.status == 200)
     }
 
+    @Test("A download that is resumed with If-Range is replayed with the ETag and the date that it needs")
+    func resumed() async throws {
+        let request = try TransportRequest(
+            "https://api.test/video?type=video/mp4", .get, [.range: "bytes=4-", .ifRange: "\"v2-8d3f9c1e\""])
+        let date = "Sat, 28 Nov 2026 06:00:00 GMT"
+        try await site.record([request]) { request in
+            let fields: HTTPFields = [
+                .eTag: "\"v2-8d3f9c1e\"", .lastModified: date, .contentRange: "bytes 4-7/8", .contentType: "video/mp4",
+            ]
+            return TransportResponse("rest", to: request, status: 206, fields)
+        }
+        #expect(try site.everything.contains(#"If-Range: \"v2-8d3f9c1e\""#))
+        let response = try await ReplayTransport(from: site.recording).send(request)
+        #expect(response.status == 206 && response.headerFields[.eTag] == "\"v2-8d3f9c1e\"")
+        #expect(response.headerFields[.lastModified] == date && response.headerFields[.contentRange] == "bytes 4-7/8")
+        #expect(response.headerFields[.contentType] == "video/mp4")
+    }
+
+    @Test("A challenge loses a secret that only the body of its response names")
+    func challenge() async throws {
+        try await site.record([TransportRequest("https://api.test/")]) { request in
+            TransportResponse(
+                "{\"refresh_token\":\"canary-8d3f9c1e\"}", to: request, status: 401,
+                [.contentType: "application/json", .wwwAuthenticate: "Bearer error_description=\"canary-8d3f9c1e is spent\""])
+        }
+        #expect(try site.everything.contains("REDACTED is spent") && !site.everything.contains("canary"))
+    }
+
     @Test("Equal values of header fields have equal digits in one recording, and others in the next")
     func equality() async throws {
         func digits(_ site: Site) async throws -> [String] {

@@ -33,7 +33,8 @@ public struct APIResponse: Sendable {
         guard !statuses.contains(head.statusCode) else { return }
         let advice =
             head.statusCode == 401
-            ? "; if it checks tokens, approov token -check TOKEN, run on the authority's machine, says why it refused this one" : ""
+            ? "; if the server checks Approov tokens, run approov token -check TOKEN on the authority's machine to see why it refused the token"
+            : ""
         throw refusal(
             .unexpectedStatus,
             "\(host) answered with status \(head.statusCode); the error's response has its content\(advice)")

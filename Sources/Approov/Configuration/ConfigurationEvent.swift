@@ -8,7 +8,7 @@ public enum ConfigurationEvent: Sendable {
     ///
     /// The service keeps trying to store it. Until that succeeds, a restart begins with the version in the store. Sent once per version.
     case notStored(ApproovError)
-    /// The stored configuration did not verify and was set aside.
+    /// The stored configuration did not verify, or is older than the initial one, and was set aside.
     ///
     /// At a start, the initial configuration is used instead; later, the one in force stays.
     case setAside(ApproovError)

@@ -103,9 +103,10 @@ struct ConfigurationReporter: Sendable {
 
     private func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>, _ finding: String, _ level: Logger.Level) {
         let outcome: String
+        var level = level
         switch settingAside {
         case .success: outcome = "was set aside"
-        case .failure(let obstacle): outcome = "could not be set aside (\(obstacle))"
+        case .failure(let obstacle): (outcome, level) = ("could not be set aside (\(obstacle))", .error)
         }
         let reported = ApproovError(.configurationError, "the stored configuration \(finding) and \(outcome)", cause: error)
         logger.log(level: level, "stored configuration not used", metadata: ["error": "\(reported)"])

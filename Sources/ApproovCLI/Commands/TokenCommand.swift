@@ -126,7 +126,7 @@ struct TokenCommand: AsyncParsableCommand {
             Console.line(
                 "The authority signed the token with the account's key: it accepted the evidence, or a development key or the policy of the"
             )
-            Console.line("device (approov device -list) excused the app. Then the token's claim anno says so.")
+            Console.line("device (approov device -list) excused the app. If it was excused, the token's claim anno says so.")
         }
         for reason in reasons { Console.line("\(reason.rawValue): \(reason.meaning). \(reason.remedy).") }
         guard let device, let issued else { return Console.line("device: not named, because the host is oblivious") }

@@ -7,6 +7,8 @@ package final class MemoryStore: ConfigurationStore {
     package let failure = Shared<(any Error)?>(nil)
     /// The error with which reading fails; nil: it succeeds.
     package let readFailure = Shared<(any Error)?>(nil)
+    /// The error with which setting aside fails; nil: it succeeds.
+    package let setAsideFailure = Shared<(any Error)?>(nil)
     /// The number of calls that were to store bytes.
     package let attempts = Shared(0)
     /// The number of calls that read.
@@ -33,5 +35,8 @@ package final class MemoryStore: ConfigurationStore {
         state.change { ($0.bytes, $0.stored) = (bytes, $0.stored + 1) }
     }
 
-    package func setAside() throws { state.change { ($0.bytes, $0.setAside) = (nil, $0.setAside + 1) } }
+    package func setAside() throws {
+        if let failure = setAsideFailure.value { throw failure }
+        state.change { ($0.bytes, $0.setAside) = (nil, $0.setAside + 1) }
+    }
 }

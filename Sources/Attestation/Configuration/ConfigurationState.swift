@@ -56,6 +56,10 @@ package struct ConfigurationState: Sendable {
     ) throws(AttestationError) {
         let start = try ConfigurationState(initial: initial)
         let stored = try Self.chain(serialized: bytes)
+        // Checked before the signatures: a new epoch usually has other keys.
+        if let newest = stored.last.flatMap(Self.unverified), newest.account == initial.account, newest.epoch < initial.epoch {
+            throw AttestationError(.wrongEpoch, "it says that it is of epoch \(newest.epoch), before the initial one's \(initial.epoch)")
+        }
         // Start after the last match: after several key changes, the initial keys signed only the latest of them.
         let needed = Array(stored.suffix(from: stored.lastIndex(where: start.includes).map { $0 + 1 } ?? 0))
         guard !needed.isEmpty || stored.last?.payloadBytes == start.acceptedSigned.payloadBytes else {

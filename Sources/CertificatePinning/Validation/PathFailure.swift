@@ -4,7 +4,8 @@ internal import Foundation
 /// Why OpenSSL found no valid path.
 struct PathFailure {
     private static let trustRootCommands =
-        "approov api -pins HOST -trustRoots root.pem, with -add in place of -pins for a new host, or --cacert root.pem for commands that have it"
+        "for a host that is configured, run approov api -pins HOST -trustRoots root.pem; for a new host, give -trustRoots root.pem to approov api"
+        + " -add HOST; to a command that has --cacert, give --cacert root.pem"
     private let code: Int32
     /// The position of the certificate in the path; 0 is the server's certificate.
     private let depth: Int32

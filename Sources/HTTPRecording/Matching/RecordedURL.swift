@@ -18,16 +18,26 @@ struct RecordedURL: Sendable, Hashable {
             rest = rest[..<mark]
         }
         origin = ""
-        let begin = rest.hasPrefix("//") ? rest.startIndex : rest.firstRange(of: "://").map { rest.index(after: $0.lowerBound) }
-        if let begin {
-            let authorityBegin = rest.index(begin, offsetBy: 2)
-            let end = rest[authorityBegin...].firstIndex(of: "/") ?? rest.endIndex
-            let authority = rest[authorityBegin..<end]
+        if let authority = Self.authority(of: rest) {
             let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-            origin = String(rest[..<authorityBegin] + host)
-            rest = rest[end...]
+            origin = String(rest[..<authority.startIndex] + host)
+            rest = rest[authority.endIndex...]
         }
         path = String(rest)
+    }
+
+    /// The user's name, with the password after `:` if there is one; nil when the URL has none (RFC 3986, section 3.2.1).
+    static func userInformation(of reference: String) -> Substring? {
+        authority(of: reference.prefix { !"?#".contains($0) }).flatMap { authority in
+            authority.lastIndex(of: "@").map { authority[..<$0] }
+        }
+    }
+
+    /// User information, host and port of a URL without query and fragment; nil for a path.
+    private static func authority(of url: Substring) -> Substring? {
+        let begin = url.hasPrefix("//") ? url.startIndex : url.firstRange(of: "://").map { url.index(after: $0.lowerBound) }
+        guard let begin else { return nil }
+        return url[url.index(begin, offsetBy: 2)...].prefix { $0 != "/" }
     }
 
     var text: String { origin + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&")) }

@@ -17,13 +17,13 @@ extension ByteScrubber {
 
     /// Where a name or a value ends.
     ///
-    /// A separator in a secret, which should be encoded there, does not count.
+    /// A separator inside a known secret does not end the part, although it should have been encoded.
     private func endOfPart(in bytes: [UInt8], at begin: Int, isName: Bool) -> Int {
         var endOfSecret = begin
         for index in begin..<bytes.count {
+            endOfSecret = max(endOfSecret, secrets.end(in: bytes, at: index) ?? begin)
             let isSeparator = bytes[index] == UInt8(ascii: "&") || isName && bytes[index] == UInt8(ascii: "=")
             if isSeparator, index >= endOfSecret { return index }
-            endOfSecret = max(endOfSecret, secrets.end(in: bytes, at: index) ?? begin)
         }
         return bytes.count
     }

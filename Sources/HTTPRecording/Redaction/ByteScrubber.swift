@@ -1,3 +1,5 @@
+import ApproovBase
+
 /// Removes known secrets, and everything that looks like a JSON Web Token or a private key, from any bytes.
 struct ByteScrubber {
     /// Shorter values are too likely to be part of something else.
@@ -54,21 +56,28 @@ struct ByteScrubber {
         guard bytes[part].contains(where: { "\\&%+".utf8.contains($0) }) else { return scrubbed }
         let stages = Self.stages(of: bytes[part], spelling)
         let rest = scrubbed.elementsEqual(bytes[part]) ? stages : Self.stages(of: scrubbed[...], spelling)
-        guard let last = stages.last, let lastRest = rest.last else { return Array(RedactedText.plain.utf8) }
-        var isClean = true
-        var previous: [UInt8]?
-        for (index, text) in stages.enumerated() where isClean && text != previous {
-            isClean = hasNoSecret(text, orIs: rest[min(index, rest.count - 1)])
-            previous = text
-        }
-        // It may be a query, or have one in it.
-        if isClean, last.contains(UInt8(ascii: "+")) {
-            isClean = hasNoSecret(TextDecoding.withBlanks(last), orIs: TextDecoding.withBlanks(lastRest))
-        }
-        return isClean ? scrubbed : Array(RedactedText.plain.utf8)
+        return isClean(stages, rest) ? scrubbed : Array(RedactedText.plain.utf8)
     }
 
-    /// Whether nothing is removed from a text, or all that must be removed is missing in the rest.
+    /// Whether no stage of a text has a secret that its rest still has; false when one of them cannot be read.
+    private func isClean(_ stages: [[UInt8]], _ rest: [[UInt8]]) -> Bool {
+        guard !stages.isEmpty, let lastRest = rest.last else { return false }
+        var previous: [UInt8]?
+        for (index, text) in stages.enumerated() where text != previous {
+            previous = text
+            let rest = index < rest.count ? rest[index] : lastRest
+            guard hasNoSecret(text, orIs: rest) else { return false }
+            guard text.contains(UInt8(ascii: "+")) else { continue }
+            // It may be a query, or have one in it, in which `+` is a blank and `%2B` is a plus sign.
+            let (query, restOfQuery) = (TextDecoding.withBlanks(text), TextDecoding.withBlanks(rest))
+            guard hasNoSecret(query, orIs: restOfQuery),
+                hasNoSecret(PercentEncoding.leniently(query), orIs: PercentEncoding.leniently(restOfQuery))
+            else { return false }
+        }
+        return true
+    }
+
+    /// Whether a text has no secret, or `rest` is the text without its secrets.
     ///
     /// What was removed may have been only the beginning of a secret, or the wrong one of two.
     private func hasNoSecret(_ text: [UInt8], orIs rest: [UInt8]) -> Bool {

@@ -1,4 +1,4 @@
-/// Finds the longest of very many secrets that begins at a place of a text, in about 128 steps at most.
+/// Finds the longest of very many secrets that begins at a place of a text, in at most about 128 steps.
 ///
 /// A longer secret is looked for in pieces. Each occurrence of the whole has all of them, one after the other.
 struct NotedPieces {

@@ -47,7 +47,11 @@ struct Redactor: Sendable {
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
     private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
-        _ = URLPasswords.redacted(Array(url.utf8), &secrets)
+        if let user = RecordedURL.userInformation(of: url) {
+            // Some servers take a token in the place of the user's name.
+            secrets.note(user, as: user.contains(":") ? .credential : .other)
+            if let colon = user.firstIndex(of: ":") { secrets.note(user[user.index(after: colon)...], as: .credential) }
+        }
         guard let mark = url.firstIndex(of: "#") else { return }
         for item in url[mark...].split(whereSeparator: { "#?&".contains($0) }) {
             guard case let (name, value?) = RecordedURL.parts(of: String(item)) else { continue }
@@ -68,17 +72,21 @@ struct Redactor: Sendable {
     /// - Parameters:
     ///   - fields: The header fields.
     ///   - isRequest: Whether they are a request's, of which every unknown one may be a credential.
-    ///   - found: The values that were redacted in the request's body.
+    ///   - found: The values that were redacted in the bodies of the exchange.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: One line for each field, in their order.
     func lines(_ fields: HTTPFields, isRequest: Bool, found: Set<String> = [], _ secrets: inout Set<String>) -> [String] {
         let values = fields.map { recordedValue(of: $0, isRequest: isRequest, &secrets) }
-        // Also a field that is kept may repeat a secret, such as an error_description in WWW-Authenticate.
+        // Servers describe what they refused, such as a token, in a challenge. Other fields that are kept have no free text.
         let scrubber = ByteScrubber(secrets.union(found))
         return zip(fields, values).map { field, value in
-            let isKept = keptFields.contains(field.name.canonicalName) && !Self.isLocation(field)
-            return "\(field.name.rawName): " + (isKept ? String(decoding: scrubber.scrubbed(Array(value.utf8)), as: UTF8.self) : value)
+            let isFreeText = Self.isChallenge(field) && keptFields.contains(field.name.canonicalName)
+            return "\(field.name.rawName): " + (isFreeText ? String(decoding: scrubber.scrubbed(Array(value.utf8)), as: UTF8.self) : value)
         }
+    }
+
+    private static func isChallenge(_ field: HTTPField) -> Bool {
+        ["www-authenticate", "proxy-authenticate"].contains(field.name.canonicalName)
     }
 
     private static func isLocation(_ field: HTTPField) -> Bool { ["location", "content-location"].contains(field.name.canonicalName) }
@@ -88,8 +96,7 @@ struct Redactor: Sendable {
         if Self.isLocation(field) { return url(field.value, &secrets) }
         if name == "link", !isRequest { return links(field.value, &secrets) }
         if keptFields.contains(name) {
-            let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
-            return isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value
+            return Self.isChallenge(field) ? HeadSecrets.challenge(field.value, &secrets) : field.value
         }
         if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
             HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)

@@ -5,8 +5,8 @@ enum TextDecoding {
     /// How many encodings inside one another are taken off.
     private static let maximumRounds = 3
 
-    /// The text, and the text after each encoding that is taken off: references of XML once and as often as they are inside one another,
-    /// percent-encoding, and the escapes of JSON `\uXXXX` of ASCII, `\"`, `\\` and `\/`.
+    /// The text, and the text after each encoding that is taken off: one level of XML references, then all nested levels, percent-encoding,
+    /// and the escapes of JSON `\uXXXX` of ASCII, `\"`, `\\` and `\/`.
     ///
     /// A secret may be in any of them: it may itself have characters that look like an encoding.
     static func stages(of text: [UInt8]) -> [[UInt8]] {

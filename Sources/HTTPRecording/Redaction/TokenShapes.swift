@@ -10,11 +10,13 @@ struct TokenShapes {
     private static let keyEnd = Array("-----END ".utf8)
     /// The longest text between `BEGIN` and the hyphens.
     private static let maximumLabelLength = 64
+    /// How many groups of four characters are read at the end of a token's header.
+    private static let groupsAtEnd = 64
 
     /// The characters of a token and dots: a token that begins in them ends where they do.
     private struct Run {
         var end: Int
-        /// Where the second last dot is: after the beginning of each token.
+        /// Where the second-to-last dot is: after the beginning of each token.
         var dot: Int?
     }
 
@@ -57,10 +59,12 @@ struct TokenShapes {
         return Run(end: end, dot: last.flatMap { text[position..<$0].lastIndex(of: UInt8(ascii: ".")) })
     }
 
-    /// Whether the text that base64url stands for ends as an object of JSON does; only its end is read.
+    /// Whether the text that base64url stands for ends as an object of JSON does.
+    ///
+    /// Only its end is read. Blanks may follow the object, at most about 190.
     private static func endsAsObject(_ header: ArraySlice<UInt8>) -> Bool {
         let groups = header.count / 4
-        let end = header.dropFirst(4 * max(0, groups - 4))
+        let end = header.dropFirst(4 * max(0, groups - groupsAtEnd))
         return Base64URL.decode(String(decoding: end, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
     }
 

@@ -37,7 +37,7 @@ enum URLPasswords {
             let authority = text[position...].prefix { !"/?#\"'<>".utf8.contains($0) && !Texts.isBlank($0) }
             // Some passwords have an @ that should be encoded.
             guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
-            // A password may begin as a port does, so `https://a.test:8443,bob@a.test` counts as one, too.
+            // A password may begin as a port does, so `https://a.test:8443,bob@a.test` is treated as having a password.
             if text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
         }
         return nil

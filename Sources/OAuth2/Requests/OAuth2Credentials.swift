@@ -85,20 +85,28 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Parameter token: The token that a grant issued.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
-        try await changes.change {
+        let unsaved = try await changes.change { () async throws -> BearerToken? in
             let noticed = state.withLock { $0.beginChange() }
             defer { state.withLock { $0.endChange() } }
             // It must not wipe the requests of this user afterwards.
             await noticed?.value
             try await store.store(token, for: key)
-            state.withLock { $0.logIn(token) }
+            return state.withLock { $0.logIn(token) }
         }
+        if let unsaved { await revoke([unsaved]) }
+    }
+
+    /// Asks the server to revoke tokens that are gone here, even if the caller's task is cancelled.
+    private func revoke(_ tokens: [BearerToken]) async {
+        // Not a child task: it would be cancelled with the caller's.
+        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
     }
 
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
-    /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If the
-    /// server cannot be reached, the token is removed from the store all the same.
+    /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If
+    /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from the
+    /// store all the same.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
@@ -110,14 +118,13 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             // The server's newest token, which the store did not take, before or meanwhile.
             let later = state.withLock { state in removed.map { state.takeUnsaved(of: $0.loginID) } ?? state.takeUnsaved() }
             let unsaved = [earlier, later].compactMap(\.self)
-            // The server ends the refresh token with its successor.
+            // Revoking the successor also ends this refresh token.
             let isSucceeded = removed?.refreshToken != nil && unsaved.contains { $0.predecessor == removed }
             let tokens = unsaved.map(\.token) + (isSucceeded ? [] : [removed].compactMap(\.self))
             // The store may have taken it after all.
             return (tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, failure)
         }
-        // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
-        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
+        await revoke(tokens)
         if let failure { throw failure }
     }
 
@@ -126,14 +133,25 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Returns: The token that was removed, or could not be; nil if there is none, or it cannot be read. The error if it is still there.
     private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
         var token: BearerToken?
-        for _ in 0..<Self.maximumAttempts {
-            guard let stored = try? await store.token(for: key) else { break }
-            // The store has lost the token that must be revoked.
-            if let token, token.loginID != stored.loginID { return (token, nil) }
+        /// The token that must be removed; nil when there is none any more, or another user has logged in meanwhile.
+        func readToken() async throws -> BearerToken? {
+            guard let stored = try await store.token(for: key), token == nil || token?.loginID == stored.loginID else { return nil }
             token = stored
-            guard let isRemoved = try? await store.replace(stored, with: nil, for: key) else { break }
-            if isRemoved { return (token, nil) }
-            // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
+            return stored
+        }
+        do {
+            for _ in 0..<Self.maximumAttempts {
+                guard let stored = try await readToken() else { return (token, nil) }
+                if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
+                // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
+            }
+        } catch {
+            // A store that cannot read or replace a token may still be able to remove it.
+        }
+        do {
+            guard try await readToken() != nil else { return (token, nil) }
+        } catch {
+            // A token that cannot be read must not stay either.
         }
         do {
             try await store.remove(for: key)

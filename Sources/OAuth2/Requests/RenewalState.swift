@@ -65,10 +65,12 @@ struct RenewalState {
     }
 
     /// Notes that a user has logged in, and forgets what belongs to the previous one.
-    mutating func logIn(_ token: BearerToken) {
+    ///
+    /// - Returns: The previous user's token that the store did not take, which the server must revoke; nil if there is none.
+    mutating func logIn(_ token: BearerToken) -> BearerToken? {
         changes += 1
-        unsaved = nil
         login = token.loginID
+        return takeUnsaved()?.token
     }
 
     /// Notes a token of the store, and returns whether it is another user's, who was not logged in here.

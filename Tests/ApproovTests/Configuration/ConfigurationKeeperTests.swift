@@ -471,11 +471,11 @@ import Testing
     }
 
     /// An initial configuration of the same account with another signing key.
-    private func newerInitial(_ key: P256.Signing.PrivateKey, version: Int64) throws -> InitialConfiguration {
+    private func newerInitial(_ key: P256.Signing.PrivateKey, version: Int64, epoch: Int64 = 1) throws -> InitialConfiguration {
         try InitialConfiguration(
-            account: account.name, epoch: 1, authority: try #require(URL(string: TestAccount.authority)),
+            account: account.name, epoch: epoch, authority: try #require(URL(string: TestAccount.authority)),
             authorityPins: [TestAccount.pinA, TestAccount.pinB], trustRoots: account.root.pem, configKeys: [PublicJWK(key.publicKey)],
-            configuration: try SignedConfiguration(signing: account.configuration(version: version), by: [key]))
+            configuration: try SignedConfiguration(signing: account.configuration(version: version, epoch: epoch), by: [key]))
     }
 
     @Test("A file of a higher epoch is reported and kept, new versions stay in memory, and a file of a lower epoch is set aside")
@@ -495,6 +495,20 @@ import Testing
         #expect(lower.setAsideCount == 1)
         guard case .setAside(let error) = await firstEvent(of: updated) else { return #expect(Bool(false), "no event") }
         #expect(error.message == "the stored configuration is older than the initial one and was set aside")
+    }
+
+    @Test("A file of a lower epoch, whose keys are no longer known, is no error, but one that cannot be set aside is")
+    func newEpoch() async throws {
+        let initial = try newerInitial(P256.Signing.PrivateKey(), version: 1, epoch: 2)
+        for isLocked in [false, true] {
+            let (store, log) = (MemoryStore(try version(9).serialized), LogRecord())
+            if isLocked { store.setAsideFailure.value = FileError(.fileWriteFailed, "the disk is full") }
+            let keeper = try ConfigurationKeeper(initial: initial, store: store, time: clock, logger: log.logger)
+            #expect(keeper.current.configuration.epoch == 2 && keeper.current.configuration.version == 1)
+            #expect(store.setAsideCount == (isLocked ? 0 : 1))
+            let line = try #require(log.lines.first { $0.contains("stored configuration not used") })
+            #expect(line.hasPrefix(isLocked ? "error" : "notice") && line.contains("is older than the initial one"))
+        }
     }
 
     @Test("A file by an app with newer keys is kept until this app accepts those keys; both apps can read the result")

@@ -22,6 +22,11 @@ import Testing
         #expect(scrubbed("a=pa&ssword=12&b=1", "pa&ssword=12") == "a=REDACTED&b=1")
         #expect(scrubbed("hunter=topsecret99=3", "hunter=topsecret99") == "REDACTED=3")
         #expect(scrubbed("a=my%20own=dog12&b", "my own=dog12") == "a=REDACTED&b")
+        #expect(scrubbed("a=1&topsecret99&b=2", "&topsecret99") == "a=1REDACTED&b=2")
+        #expect(scrubbed("a=topsecret99&b=2", "=topsecret99") == "aREDACTED&b=2")
+        // It is looked for in two pieces of 100 bytes, of which the second begins with the separator.
+        let long = String(repeating: "a", count: 100) + "&" + String(repeating: "b", count: 99)
+        #expect(scrubbed("x=1&y=\(long)&b=2", long) == "x=1&y=REDACTED&b=2")
     }
 
     @Test("Other forms stay", arguments: ["", "&", "=", "a=b=c&&d", "a=100%&b=%zz+%2", "a=%F0%9F%98%80+b"])

@@ -46,7 +46,8 @@ import Testing
             (#"ab\/cdefgh1"#, #"["bad ab\\/cdefgh1","b"]"#),
             ("R&lt;D/2024xx", #"["bad R&lt;D\/2024xx","b"]"#), ("R&lt;D/2024xx", #"["bad R&amp;lt;D/2024xx","b"]"#),
             (#"pa"ss\word1!x"#, #"["{\"message\":\"bad pa\\\"ss\\\\word1!x\"}","b"]"#), ("my own dog12", #"["x?y=my+own+dog12","b"]"#),
-            ("my own dog!", #"["x?y=my+own%20dog%21","b"]"#),
+            ("my own dog!", #"["x?y=my+own%20dog%21","b"]"#), ("a+b cdefg", #"["x?y=a%2Bb+cdefg","b"]"#),
+            ("a+b cdefg", #"["https%3A%2F%2Fh%2F%3Fy%3Da%252Bb%2Bcdefg","b"]"#), ("a+b%cdefg", #"["y=a%2Bb%25cdefg","b"]"#),
             ("a\u{1F600}bcdefg", #"["a\ud83d\ude00bcdefg","b"]"#), ("abcdefgh", #"["a \ud83d abcdefgh","b"]"#),
         ])
     func escapes(secret: String, text: String) { #expect(scrubbed(text, secret) == #"["REDACTED","b"]"#) }

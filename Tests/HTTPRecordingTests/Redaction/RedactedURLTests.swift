@@ -21,7 +21,7 @@ import Testing
     @Test("Parameters that are kept, and empty ones, stay", arguments: ["page=", "page", "page=2&&sort==", ""])
     func kept(query: String) { #expect(redacted(query) == (query.isEmpty ? "/" : "/?\(query)")) }
 
-    @Test("What a recorded URL has not, and blanks in a query, are noted")
+    @Test("What is dropped from a recorded URL is noted, and a query's values also with blanks")
     func noted() {
         func noted(_ url: String) -> Set<String> {
             var secrets: Set<String> = []
@@ -32,6 +32,9 @@ import Testing
         #expect(noted("https://app.test/#/cb?access_token=opaqueTOKENvalue") == ["opaqueTOKENvalue"])
         #expect(noted("https://app.test/#section-2024").isEmpty)
         #expect(noted("https://bob:Sup3rSecret@app.test/") == ["bob:Sup3rSecret", "Sup3rSecret"])
+        #expect(noted("//bob:Sup3rSecret@app.test/") == ["bob:Sup3rSecret", "Sup3rSecret"])
+        #expect(noted("https://ghp_16C7e42F292c@app.test/") == ["ghp_16C7e42F292c"])
+        #expect(noted("https://gitlab-runner@app.test/a@b").isEmpty && noted("/a/2024-report@b").isEmpty)
         #expect(
             noted("/?passphrase=correct+horse+battery%21") == [
                 "correct+horse+battery%21", "correct+horse+battery!", "correct horse battery%21", "correct horse battery!",

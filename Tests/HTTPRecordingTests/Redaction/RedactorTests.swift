@@ -29,20 +29,24 @@ import Testing
         #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
     }
 
-    @Test("A header field that is kept loses what the request has as a secret, but not the path of a location")
+    @Test("A challenge loses what the request has as a secret; other fields that are kept, and the path of a location, do not")
     func keptFields() throws {
         let redactor = Redactor(.standard)
         var secrets: Set<String> = []
-        _ = redactor.lines([.authorization: "Bearer 8d3f9c1eabcd42"], isRequest: true, &secrets)
+        let agent = try #require(HTTPField.Name("X-Amz-User-Agent"))
+        _ = redactor.lines(
+            [.authorization: "Bearer 8d3f9c1eabcd42", .ifRange: "\"v2-8d3f9c1e\"", agent: "app/2 linux"], isRequest: true, &secrets)
         var fields = HTTPFields()
+        fields[.eTag] = "\"v2-8d3f9c1e\""
+        fields[.server] = "app/2 linux"
         fields[.location] = "/items/8d3f9c1eabcd42"
         fields[.wwwAuthenticate] = "Bearer error=\"invalid_token\", error_description=\"Invalid token: 8d3f9c1eabcd42\""
         fields[.contentDisposition] = "inline; filename=\"my-own-dog.txt\""
         #expect(
             redactor.lines(fields, isRequest: false, found: ["my-own-dog"], &secrets) == [
-                "Location: /items/8d3f9c1eabcd42",
+                "ETag: \"v2-8d3f9c1e\"", "Server: app/2 linux", "Location: /items/8d3f9c1eabcd42",
                 "WWW-Authenticate: Bearer error=\"invalid_token\", error_description=\"Invalid token: REDACTED\"",
-                "Content-Disposition: inline; filename=\"REDACTED.txt\"",
+                "Content-Disposition: inline; filename=\"my-own-dog.txt\"",
             ])
     }
 

@@ -36,8 +36,8 @@ import Testing
     @Test("Very many short words, equal words and other words take little longer than other text", .timeLimit(.minutes(1)))
     func manyWords() {
         for text in [
-            String(repeating: "a. ", count: 1 << 18), String(repeating: "token_type ", count: 1 << 16),
-            (0..<1 << 15).map { "word\($0)" }.joined(separator: "."),
+            String(repeating: "a. ", count: 1 << 22), String(repeating: "token_type ", count: 1 << 20),
+            (0..<1 << 18).map { "word\($0)" }.joined(separator: "."),
         ] {
             #expect(!SecretNames().isMentioned(in: Array(text.utf8)))
         }

@@ -270,6 +270,60 @@ import Testing
         #expect(try await store.token(for: key)?.accessToken == "bob")
     }
 
+    @Test("When the store fails during a log-out, the token of a user whom another process logs in meanwhile stays")
+    func logInElsewhereDuringFailedLogOut() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (store, key) = (setting.store, setting.credentials.key)
+        store.beforeChange.value = {
+            store.beforeChange.value = nil
+            try await store.store(Samples.token("bob", refresh: "rb"), for: key)
+            throw OAuth2Error(.storeFailed, "the disk is full")
+        }
+        try await setting.credentials.logOut()
+        #expect(setting.transport.requests.map { $0.form["token"] } == ["r0"])
+        #expect(try await store.token(for: key)?.accessToken == "bob")
+    }
+
+    @Test("A log-out ends although other processes change the token all the time; another user's stays", arguments: [false, true])
+    func restlessStore(changesUser: Bool) async throws {
+        let (transport, store, reads) = (InProcessTransport(status: 200), RacingStore(), Shared(0))
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
+        let first = try Samples.token("a0", refresh: "r0")
+        try await credentials.logIn(first)
+        store.onRead.value = {
+            let read = reads.change { count in
+                count += 1
+                return count
+            }
+            guard read <= 3 else { return }
+            let next = try Samples.token("a\(read)", refresh: "r\(read)")
+            try await store.store(changesUser && read == 3 ? next : next.succeeding(first), for: credentials.key)
+        }
+        try await credentials.logOut()
+        #expect(transport.requests.map { $0.form["token"] } == [changesUser ? "r2" : "r3"])
+        #expect(try await store.base.token(for: credentials.key)?.accessToken == (changesUser ? "a3" : nil))
+    }
+
+    @Test("A token that the store does not take during a log-out is revoked when another user logs in before the log-out has ended")
+    func logInWithUnsaved() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (renewal, gate) = try await setting.beginRenewal()
+        let (store, credentials) = (setting.store, setting.credentials)
+        store.beforeChange.value = {
+            store.beforeChange.value = nil
+            store.failsToStore.value = true
+            gate.open()
+            #expect(await codeThrown(as: OAuth2Error.self) { try await renewal.value } == .storeFailed)
+            store.failsToStore.value = false
+            try await credentials.logIn(Samples.token("bob", refresh: "rb"))
+        }
+        try await credentials.logOut()
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1", "r0"])
+        #expect(try await store.token(for: credentials.key)?.accessToken == "bob")
+    }
+
     @Test("Logging out revokes the app's own token and its successor, which the store did not take, because neither has a refresh token")
     func logOutWithoutRefreshToken() async throws {
         let setting = try Setting(level: .client)
