@@ -58,10 +58,12 @@ struct ConfigurationReporter: Sendable {
     /// The stored configuration cannot be used at this start.
     func flaw(_ flaw: StoredConfiguration.Flaw) {
         if let settingAside = flaw.settingAside {
-            // The usual case at the first start with a newer initial configuration.
-            let isSuperseded = [.rolledBack, .wrongEpoch].contains((flaw.error as? AttestationError)?.code)
-            return isSuperseded
-                ? setAside(flaw.error, settingAside, "is older than the initial one", .notice) : setAside(flaw.error, settingAside)
+            // The first two are usual at the first start with a newer initial configuration.
+            switch (flaw.error as? AttestationError)?.code {
+            case .rolledBack: return setAside(flaw.error, settingAside, "is older than the initial one", .notice)
+            case .wrongEpoch: return setAside(flaw.error, settingAside, "says that it is of an earlier epoch than the initial one", .notice)
+            default: return setAside(flaw.error, settingAside)
+            }
         }
         if let foreign = flaw.error as? StoredConfiguration.ForeignConfiguration { return self.foreign(foreign) }
         let reported = ApproovError(

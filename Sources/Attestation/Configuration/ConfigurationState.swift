@@ -49,7 +49,8 @@ package struct ConfigurationState: Sendable {
     ///   - bytes: The stored bytes.
     ///   - requirement: Called with the newest configuration; an error refuses everything.
     /// - Throws: ``AttestationError`` when the bytes do not verify exactly, starting from the initial configuration; with code `rolledBack`
-    ///   when they are older than the initial configuration, and `wrongEpoch` when they are of another epoch.
+    ///   when they are older than the initial configuration, and `wrongEpoch` when they say that they are of an earlier epoch, or a known key
+    ///   signed them for a later one.
     package init(
         initial: InitialConfiguration, restoring bytes: [UInt8],
         alsoRequiring requirement: (DynamicConfiguration) throws -> Void = { _ in }

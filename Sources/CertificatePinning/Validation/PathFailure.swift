@@ -5,7 +5,7 @@ internal import Foundation
 struct PathFailure {
     private static let trustRootCommands =
         "for a host that is configured, run approov api -pins HOST -trustRoots root.pem; for a new host, give -trustRoots root.pem to approov api"
-        + " -add HOST; to a command that has --cacert, give --cacert root.pem"
+        + " -add HOST; for a command with the option --cacert, pass --cacert root.pem"
     private let code: Int32
     /// The position of the certificate in the path; 0 is the server's certificate.
     private let depth: Int32

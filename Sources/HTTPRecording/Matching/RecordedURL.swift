@@ -26,7 +26,7 @@ struct RecordedURL: Sendable, Hashable {
         path = String(rest)
     }
 
-    /// The user's name, with the password after `:` if there is one; nil when the URL has none (RFC 3986, section 3.2.1).
+    /// The user's name, with the password after `:` if there is one; nil when the URL has no user information (RFC 3986, section 3.2.1).
     static func userInformation(of reference: String) -> Substring? {
         authority(of: reference.prefix { !"?#".contains($0) }).flatMap { authority in
             authority.lastIndex(of: "@").map { authority[..<$0] }

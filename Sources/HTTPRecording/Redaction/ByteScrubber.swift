@@ -70,9 +70,9 @@ struct ByteScrubber {
             guard text.contains(UInt8(ascii: "+")) else { continue }
             // It may be a query, or have one in it, in which `+` is a blank and `%2B` is a plus sign.
             let (query, restOfQuery) = (TextDecoding.withBlanks(text), TextDecoding.withBlanks(rest))
-            guard hasNoSecret(query, orIs: restOfQuery),
-                hasNoSecret(PercentEncoding.leniently(query), orIs: PercentEncoding.leniently(restOfQuery))
-            else { return false }
+            guard hasNoSecret(query, orIs: restOfQuery) else { return false }
+            guard query.contains(UInt8(ascii: "%")) else { continue }
+            guard hasNoSecret(PercentEncoding.leniently(query), orIs: PercentEncoding.leniently(restOfQuery)) else { return false }
         }
         return true
     }

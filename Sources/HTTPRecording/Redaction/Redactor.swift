@@ -47,10 +47,15 @@ struct Redactor: Sendable {
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
     private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
+        _ = URLPasswords.redacted(Array(url.utf8), &secrets)
         if let user = RecordedURL.userInformation(of: url) {
-            // Some servers take a token in the place of the user's name.
-            secrets.note(user, as: user.contains(":") ? .credential : .other)
-            if let colon = user.firstIndex(of: ":") { secrets.note(user[user.index(after: colon)...], as: .credential) }
+            let name = user.prefix { $0 != ":" }
+            // Some servers take a key in the place of the user's name.
+            secrets.note(name, as: .other)
+            if name.endIndex < user.endIndex {
+                secrets.note(user, as: .credential)
+                secrets.note(user[user.index(after: name.endIndex)...], as: .cookie)
+            }
         }
         guard let mark = url.firstIndex(of: "#") else { return }
         for item in url[mark...].split(whereSeparator: { "#?&".contains($0) }) {
@@ -77,13 +82,23 @@ struct Redactor: Sendable {
     /// - Returns: One line for each field, in their order.
     func lines(_ fields: HTTPFields, isRequest: Bool, found: Set<String> = [], _ secrets: inout Set<String>) -> [String] {
         let values = fields.map { recordedValue(of: $0, isRequest: isRequest, &secrets) }
-        // Servers describe what they refused, such as a token, in a challenge. Other fields that are kept have no free text.
-        let scrubber = ByteScrubber(secrets.union(found))
+        // A field that is kept may quote a secret, as servers do in a challenge when they describe the token that they refused.
+        let (all, tokens) = (ByteScrubber(secrets.union(found)), ByteScrubber([]))
         return zip(fields, values).map { field, value in
-            let isFreeText = Self.isChallenge(field) && keptFields.contains(field.name.canonicalName)
-            return "\(field.name.rawName): " + (isFreeText ? String(decoding: scrubber.scrubbed(Array(value.utf8)), as: UTF8.self) : value)
+            let name = field.name.canonicalName
+            guard keptFields.contains(name), !Self.isLocation(field) else { return "\(field.name.rawName): \(value)" }
+            let scrubber = Self.exactFields.contains(name) ? tokens : all
+            return "\(field.name.rawName): \(String(decoding: scrubber.scrubbed(Array(value.utf8)), as: UTF8.self))"
         }
     }
+
+    /// Fields that clients act on, such as `ETag`, which may equal what a request has in a field that is not kept: they lose only tokens and
+    /// keys.
+    private static let exactFields: Set<String> = [
+        "accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "cache-control", "content-disposition",
+        "content-encoding", "content-language", "content-length", "content-range", "content-type", "date", "etag", "expires", "if-match",
+        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "last-modified", "link", "range", "retry-after", "vary",
+    ]
 
     private static func isChallenge(_ field: HTTPField) -> Bool {
         ["www-authenticate", "proxy-authenticate"].contains(field.name.canonicalName)

@@ -4,14 +4,14 @@ import ApproovBase
 ///
 /// The positions must not decrease. Then each byte is read a few times at most, however many tokens and keys seem to begin in the text.
 struct TokenShapes {
+    /// What `{"`, `{ ` and `{` before a line break or a tab become in base64url.
+    private static let tokenBeginnings = ["eyJ", "eyA", "ewo", "ew0", "ewk"].map { Array($0.utf8) }
     private static let keyBeginning = Array("-----BEGIN ".utf8)
     private static let keyName = Array("PRIVATE KEY".utf8)
     private static let dashes = Array("-----".utf8)
     private static let keyEnd = Array("-----END ".utf8)
     /// The longest text between `BEGIN` and the hyphens.
     private static let maximumLabelLength = 64
-    /// How many groups of four characters are read at the end of a token's header.
-    private static let groupsAtEnd = 64
 
     /// The characters of a token and dots: a token that begins in them ends where they do.
     private struct Run {
@@ -25,6 +25,10 @@ struct TokenShapes {
     private var run: Run
     /// Where the last header of a token ends: at a dot.
     private var endOfHeader: Int
+    /// Whether that header ends as an object of JSON does, by the remainder of its length when divided by 4; nil when not known yet.
+    ///
+    /// The beginning does not count: where it is read as part of the header, in groups of four characters, its end is read the same way.
+    private var endings: [Bool?] = []
     /// Where the last key ends: one that begins in it ends there, too.
     private var endOfKey: Int
 
@@ -42,15 +46,23 @@ struct TokenShapes {
         return end
     }
 
-    /// Where a JSON Web Token (RFC 7519) ends that begins with `eyJ` at a position; nil when none does.
+    /// Where a JSON Web Token (RFC 7519) ends that begins at a position; nil when none does.
     ///
     /// Two dots or more follow in its run, and its header is an object of JSON. Words such as `publicKeyJwk.kty.x` begin like one, too.
     private mutating func endOfWebToken(at position: Int) -> Int? {
-        guard text[position] == UInt8(ascii: "e"), text[position...].starts(with: "eyJ".utf8) else { return nil }
+        guard text[position] == UInt8(ascii: "e"), Self.tokenBeginnings.contains(where: { text[position...].starts(with: $0) }) else {
+            return nil
+        }
         if position >= run.end { run = Self.run(in: text, at: position) }
         guard let dot = run.dot, position < dot else { return nil }
-        if position >= endOfHeader { endOfHeader = text[position...].firstIndex(of: UInt8(ascii: ".")) ?? run.end }
-        return Self.endsAsObject(text[position..<endOfHeader]) ? run.end : nil
+        if position >= endOfHeader {
+            endOfHeader = text[position...].firstIndex(of: UInt8(ascii: ".")) ?? run.end
+            endings = Array(repeating: nil, count: 4)
+        }
+        let remainder = (endOfHeader - position) % 4
+        let isHeader = endings[remainder] ?? Self.endsAsObject(text[position..<endOfHeader])
+        endings[remainder] = isHeader
+        return isHeader ? run.end : nil
     }
 
     private static func run(in text: ArraySlice<UInt8>, at position: Int) -> Run {
@@ -59,13 +71,9 @@ struct TokenShapes {
         return Run(end: end, dot: last.flatMap { text[position..<$0].lastIndex(of: UInt8(ascii: ".")) })
     }
 
-    /// Whether the text that base64url stands for ends as an object of JSON does.
-    ///
-    /// Only its end is read. Blanks may follow the object, at most about 190.
+    /// Whether the text that base64url stands for ends as an object of JSON does; blanks may follow the object.
     private static func endsAsObject(_ header: ArraySlice<UInt8>) -> Bool {
-        let groups = header.count / 4
-        let end = header.dropFirst(4 * max(0, groups - groupsAtEnd))
-        return Base64URL.decode(String(decoding: end, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
+        Base64URL.decode(String(decoding: header, as: UTF8.self))?.last { !Texts.isBlank($0) } == UInt8(ascii: "}")
     }
 
     /// Whether a byte is of the alphabet of base64url.

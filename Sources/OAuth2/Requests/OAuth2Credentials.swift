@@ -85,36 +85,30 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Parameter token: The token that a grant issued.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
-        let unsaved = try await changes.change { () async throws -> BearerToken? in
+        try await changes.change {
             let noticed = state.withLock { $0.beginChange() }
             defer { state.withLock { $0.endChange() } }
             // It must not wipe the requests of this user afterwards.
             await noticed?.value
             try await store.store(token, for: key)
-            return state.withLock { $0.logIn(token) }
+            state.withLock { $0.logIn(token) }
         }
-        if let unsaved { await revoke([unsaved]) }
-    }
-
-    /// Asks the server to revoke tokens that are gone here, even if the caller's task is cancelled.
-    private func revoke(_ tokens: [BearerToken]) async {
-        // Not a child task: it would be cancelled with the caller's.
-        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
     }
 
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
     /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If
-    /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from the
+    /// another process has logged in another user, that user's token stays. If the server cannot be reached, the token is removed from the
     /// store all the same.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` when the token cannot be removed; the server was asked to revoke it all the same.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; the server was asked to revoke it all
+    ///   the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
+            let (login, noticed, earlier) = state.withLock { ($0.login, $0.beginChange(), $0.takeUnsaved()) }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
-            let (removed, failure) = await Task { await removeToken() }.value
+            let (removed, failure) = await Task { await removeToken(of: login) }.value
             // The server's newest token, which the store did not take, before or meanwhile.
             let later = state.withLock { state in removed.map { state.takeUnsaved(of: $0.loginID) } ?? state.takeUnsaved() }
             let unsaved = [earlier, later].compactMap(\.self)
@@ -124,34 +118,43 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             // The store may have taken it after all.
             return (tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, failure)
         }
-        await revoke(tokens)
+        // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
+        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
         if let failure { throw failure }
     }
 
-    /// Removes the token of the store, unless another user logs in meanwhile.
+    /// Removes the token of the store, unless it is another user's.
     ///
-    /// - Returns: The token that was removed, or could not be; nil if there is none, or it cannot be read. The error if it is still there.
-    private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
+    /// - Parameter login: The log-in that ends; nil if this process has not used its token yet, so that the store's token counts.
+    /// - Returns: The token that was removed, could not be removed, or was replaced by another user's; nil if there was none, or it cannot be
+    ///   read. The error if it is still there.
+    private func removeToken(of login: String?) async -> (token: BearerToken?, failure: (any Error)?) {
         var token: BearerToken?
-        /// The token that must be removed; nil when there is none any more, or another user has logged in meanwhile.
-        func readToken() async throws -> BearerToken? {
-            guard let stored = try await store.token(for: key), token == nil || token?.loginID == stored.loginID else { return nil }
-            token = stored
-            return stored
+        /// The app's own token is removed whichever process has fetched it.
+        func mustStay(_ stored: BearerToken) -> Bool {
+            guard authorization.level == .user, let login = token?.loginID ?? login else { return false }
+            return stored.loginID != login
         }
-        do {
-            for _ in 0..<Self.maximumAttempts {
-                guard let stored = try await readToken() else { return (token, nil) }
+        var failure: (any Error)?
+        for _ in 0..<Self.maximumAttempts {
+            do {
+                guard let stored = try await store.token(for: key) else { break }
+                if mustStay(stored) { return (token, nil) }
+                token = stored
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
+                failure = nil
+            } catch {
+                failure = error
+                // Another process changes the token: one that is removed unread could be another user's.
+                guard (error as? OAuth2Error)?.code == .storeBusy else { break }
             }
-        } catch {
-            // A store that cannot read or replace a token may still be able to remove it.
         }
-        do {
-            guard try await readToken() != nil else { return (token, nil) }
-        } catch {
-            // A token that cannot be read must not stay either.
+        if let failure, (failure as? OAuth2Error)?.code == .storeBusy { return (token, failure) }
+        // A store that cannot read or replace a token may still be able to remove it, with what an earlier failure left behind.
+        if let stored = try? await store.token(for: key) {
+            if mustStay(stored) { return (token, nil) }
+            token = stored
         }
         do {
             try await store.remove(for: key)

@@ -38,7 +38,7 @@ struct RenewalState {
     var postponed: Postponed?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
-    private var login: String?
+    private(set) var login: String?
     /// The number of changes of the user that were noticed so far.
     private(set) var changes = 0
     /// The number of log-ins and log-outs of this process under way.
@@ -66,11 +66,11 @@ struct RenewalState {
 
     /// Notes that a user has logged in, and forgets what belongs to the previous one.
     ///
-    /// - Returns: The previous user's token that the store did not take, which the server must revoke; nil if there is none.
-    mutating func logIn(_ token: BearerToken) -> BearerToken? {
+    /// If a log-out is under way, the token that the store did not take is kept for it: the log-out has the server revoke it.
+    mutating func logIn(_ token: BearerToken) {
         changes += 1
+        if ownChanges <= 1 { unsaved = nil }
         login = token.loginID
-        return takeUnsaved()?.token
     }
 
     /// Notes a token of the store, and returns whether it is another user's, who was not logged in here.

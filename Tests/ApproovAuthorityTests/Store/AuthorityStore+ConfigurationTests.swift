@@ -151,7 +151,7 @@ import Testing
         let error = #expect(throws: AttestationError.self) {
             try ConfigurationState(initial: renewed, restoring: old.configuration.serialized)
         }
-        #expect(error?.code == .unknownSigner)
+        #expect(error?.code == .wrongEpoch)
         let state = try ConfigurationState(initial: renewed)
         try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         let next = try state.accepting(account.store.snapshot.configurations(since: 1, hash: nil), now: account.clock.date)

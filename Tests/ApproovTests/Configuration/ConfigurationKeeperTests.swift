@@ -494,7 +494,7 @@ import Testing
             initial: account.initial(account.configuration(epoch: 2)), store: lower, time: clock, logger: .silent)
         #expect(lower.setAsideCount == 1)
         guard case .setAside(let error) = await firstEvent(of: updated) else { return #expect(Bool(false), "no event") }
-        #expect(error.message == "the stored configuration is older than the initial one and was set aside")
+        #expect(error.message == "the stored configuration says that it is of an earlier epoch than the initial one and was set aside")
     }
 
     @Test("A file of a lower epoch, whose keys are no longer known, is no error, but one that cannot be set aside is")
@@ -507,7 +507,7 @@ import Testing
             #expect(keeper.current.configuration.epoch == 2 && keeper.current.configuration.version == 1)
             #expect(store.setAsideCount == (isLocked ? 0 : 1))
             let line = try #require(log.lines.first { $0.contains("stored configuration not used") })
-            #expect(line.hasPrefix(isLocked ? "error" : "notice") && line.contains("is older than the initial one"))
+            #expect(line.hasPrefix(isLocked ? "error" : "notice") && line.contains("is of an earlier epoch than the initial one"))
         }
     }
 

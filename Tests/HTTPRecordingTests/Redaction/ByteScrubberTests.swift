@@ -65,12 +65,15 @@ import Testing
         #expect(scrubbed("eyJhb.only one dot, eyJ, eyJ.") == "eyJhb.only one dot, eyJ, eyJ.")
     }
 
-    @Test("A token is found although its header ends with blanks or line breaks", arguments: [0, 1, 2, 15, 16, 17, 100, 180])
+    @Test("A token is found although its header has blanks or line breaks", arguments: [0, 1, 2, 15, 16, 17, 1_000])
     func blanksInHeader(count: Int) {
-        for blank in [" ", "\n"] {
-            let header = Data((#"{"alg":"HS256"}"# + String(repeating: blank, count: count)).utf8).base64EncodedString()
-                .trimmingCharacters(in: ["="])
-            #expect(scrubbed("a \(header).e30.c2ln b") == "a REDACTED b")
+        for blank in [" ", "\n", "\t", "\r"] {
+            let blanks = String(repeating: blank, count: count)
+            for header in [#"{"alg":"HS256"}"# + blanks, "{" + blanks + #""alg":"HS256"}"#] {
+                let encoded = Data(header.utf8).base64EncodedString().trimmingCharacters(in: ["="])
+                #expect(scrubbed("a \(encoded).e30.c2ln b") == "a REDACTED b")
+                #expect(scrubbed("a keyJwt_\(encoded).e30.c2ln b") == "a keyJwt_REDACTED b")
+            }
         }
     }
 
@@ -89,6 +92,7 @@ import Testing
         #expect(scrubbed(text + " eyJhbGciOiJIUzI1NiJ9.e30.c2ln") == text + " REDACTED")
         let segments = String(repeating: "eyJ.", count: 200_000)
         #expect(scrubbed(segments + "eyJhbGciOiJIUzI1NiJ9.e30.c2ln") == segments + "REDACTED")
+        #expect(scrubbed(text + ".a.b") == text + ".a.b")
     }
 
     @Test("Any other byte stays")

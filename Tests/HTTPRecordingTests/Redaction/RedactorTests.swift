@@ -29,22 +29,29 @@ import Testing
         #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
     }
 
-    @Test("A challenge loses what the request has as a secret; other fields that are kept, and the path of a location, do not")
+    @Test(
+        "A field that is kept loses tokens, and what the request has as a secret, unless clients act on it or it is the path of a location")
     func keptFields() throws {
-        let redactor = Redactor(.standard)
+        var rules = RecordingRedaction.standard
+        rules.keptFields.insert("X-Error")
+        let redactor = Redactor(rules)
         var secrets: Set<String> = []
+        let (error, tag) = (try #require(HTTPField.Name("X-Error")), try #require(HTTPField.Name("X-Tag")))
         let agent = try #require(HTTPField.Name("X-Amz-User-Agent"))
         _ = redactor.lines(
-            [.authorization: "Bearer 8d3f9c1eabcd42", .ifRange: "\"v2-8d3f9c1e\"", agent: "app/2 linux"], isRequest: true, &secrets)
+            [.authorization: "Bearer 8d3f9c1eabcd42", tag: "\"v2-8d3f9c1e\"", agent: "app/2-linux"], isRequest: true, &secrets)
         var fields = HTTPFields()
         fields[.eTag] = "\"v2-8d3f9c1e\""
-        fields[.server] = "app/2 linux"
+        fields[.server] = "app/2-linux"
+        fields[.cacheControl] = "eyJhbGciOiJIUzI1NiJ9.e30.c2ln"
+        fields[error] = "8d3f9c1eabcd42 or eyJhbGciOiJIUzI1NiJ9.e30.c2ln is bad"
         fields[.location] = "/items/8d3f9c1eabcd42"
         fields[.wwwAuthenticate] = "Bearer error=\"invalid_token\", error_description=\"Invalid token: 8d3f9c1eabcd42\""
         fields[.contentDisposition] = "inline; filename=\"my-own-dog.txt\""
         #expect(
             redactor.lines(fields, isRequest: false, found: ["my-own-dog"], &secrets) == [
-                "ETag: \"v2-8d3f9c1e\"", "Server: app/2 linux", "Location: /items/8d3f9c1eabcd42",
+                "ETag: \"v2-8d3f9c1e\"", "Server: REDACTED", "Cache-Control: REDACTED", "X-Error: REDACTED or REDACTED is bad",
+                "Location: /items/8d3f9c1eabcd42",
                 "WWW-Authenticate: Bearer error=\"invalid_token\", error_description=\"Invalid token: REDACTED\"",
                 "Content-Disposition: inline; filename=\"my-own-dog.txt\"",
             ])

@@ -1,4 +1,5 @@
 import Approov
+import ApproovBase
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -285,7 +286,7 @@ import Testing
         #expect(try await store.token(for: key)?.accessToken == "bob")
     }
 
-    @Test("A log-out ends although other processes change the token all the time; another user's stays", arguments: [false, true])
+    @Test("A log-out ends even if other processes keep changing the token, and another user's token stays", arguments: [false, true])
     func restlessStore(changesUser: Bool) async throws {
         let (transport, store, reads) = (InProcessTransport(status: 200), RacingStore(), Shared(0))
         let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
@@ -320,8 +321,76 @@ import Testing
             try await credentials.logIn(Samples.token("bob", refresh: "rb"))
         }
         try await credentials.logOut()
-        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1", "r0"])
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1"])
         #expect(try await store.token(for: credentials.key)?.accessToken == "bob")
+    }
+
+    @Test("A log-out leaves a user whom another process logged in before the store was read", arguments: [false, true])
+    func logInElsewhereBeforeLogOut(failsToRead: Bool) async throws {
+        let (transport, store) = (InProcessTransport(status: 200), RacingStore())
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
+        try await credentials.logIn(Samples.token("a0", refresh: "r0"))
+        let bob = try Samples.token("bob", refresh: "rb")
+        if failsToRead {
+            store.onRead.value = {
+                store.onRead.value = nil
+                try await store.store(bob, for: credentials.key)
+                throw OAuth2Error(.storeFailed, "the disk cannot be read")
+            }
+        } else {
+            try await store.store(bob, for: credentials.key)
+        }
+        try await credentials.logOut()
+        #expect(transport.requests.isEmpty)
+        #expect(try await store.base.token(for: credentials.key) == bob)
+        // Another process that has not used the token yet logs out the user who is logged in.
+        try await OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store).logOut()
+        #expect(transport.requests.map { $0.form["token"] } == ["rb"])
+        #expect(try await store.base.token(for: credentials.key) == nil)
+    }
+
+    @Test("A log-out waits for a busy store and then leaves another user's token; if the store stays busy, it says so")
+    func busyStore() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (store, key) = (setting.store, setting.credentials.key)
+        let busy = OAuth2Error(.storeBusy, "in use")
+        store.beforeChange.value = { throw busy }
+        await #expect(throws: busy) { try await setting.credentials.logOut() }
+        #expect(setting.transport.requests.map { $0.form["token"] } == ["r0"])
+        #expect(try await store.token(for: key)?.accessToken == "a0")
+        store.beforeChange.value = {
+            store.beforeChange.value = nil
+            try await store.store(Samples.token("bob", refresh: "rb"), for: key)
+            throw busy
+        }
+        try await setting.credentials.logOut()
+        #expect(setting.transport.requests.map { $0.form["token"] } == ["r0", "r0"])
+        #expect(try await store.token(for: key)?.accessToken == "bob")
+    }
+
+    @Test("The app's own token is logged out although another process has fetched it")
+    func logOutOfApp() async throws {
+        let setting = try Setting(level: .client)
+        setting.answers(#"{"access_token":"a1","token_type":"Bearer","expires_in":600}"#)
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        let (store, key) = (setting.store, setting.credentials.key)
+        try await store.store(Samples.token("a2", refresh: nil), for: key)
+        try await setting.credentials.logOut()
+        #expect(setting.transport.requests.last?.form["token"] == "a2")
+        #expect(try await store.token(for: key) == nil)
+    }
+
+    @Test("Logging out removes a token file that is damaged, and what was set aside of it")
+    func damagedFile() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/wrapping.key")))
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: InProcessTransport(status: 200)), store: store)
+        try await credentials.logIn(Samples.token("a0", refresh: "r0"))
+        let path = store.path(credentials.key)
+        try Data("damaged".utf8).write(to: URL(filePath: path))
+        try await credentials.logOut()
+        #expect(FileStatus(path) == nil && FileStatus(path + ".damaged") == nil)
     }
 
     @Test("Logging out revokes the app's own token and its successor, which the store did not take, because neither has a refresh token")
