@@ -87,22 +87,22 @@ struct RequestDraft: Sendable {
         under hop: ResolvedHop, by deadline: RequestDeadline, _ observation: RequestObservation, group: TransferGroup,
         proxy: ProxyConfiguration?, refusesPrivateAddresses: Bool
     ) throws -> TransportRequest {
-        var options = TransferOptions()
-        options.idleTimeout = idleTimeout
-        options.connectTimeout = min(options.connectTimeout, idleTimeout)
-        options.proxy = proxy
-        options.totalTimeout = try deadline.remaining
-        options.maximumBodyBytes = observation.bodyLimit
-        options.rules = hop.policy
-        options.fileLength = signedFileLength
-        options.refusesPrivateAddresses = refusesPrivateAddresses
-        options.onUpload = observation.onUpload
-        options.onDownload = observation.onDownload
-        if let call = observation.call { options.onTimings = call.onTimings }
-        options.group = group
-        options.control = observation.control
-        options.cancellation = observation.cancellation
-        return TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust, options: options)
+        var request = TransportRequest(url: url, method: method, headerFields: fields, body: body, policy: hop.policy.trust)
+        request.options.idleTimeout = idleTimeout
+        request.options.connectTimeout = min(request.options.connectTimeout, idleTimeout)
+        request.options.proxy = proxy
+        request.options.totalTimeout = try deadline.remaining
+        request.options.maximumBodyBytes = observation.bodyLimit
+        request.options.rules = hop.policy
+        request.options.fileLength = signedFileLength
+        request.options.refusesPrivateAddresses = refusesPrivateAddresses
+        request.options.onUpload = observation.onUpload
+        request.options.onDownload = observation.onDownload
+        if let call = observation.call { request.options.onTimings = call.onTimings }
+        request.options.group = group
+        request.options.control = observation.control
+        request.options.cancellation = observation.cancellation
+        return request
     }
 }
 

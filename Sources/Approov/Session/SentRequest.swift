@@ -38,8 +38,8 @@ final class SentRequest: Sendable {
     private let whole = Mutex<(head: HTTPURLResponse?, body: [UInt8]?)>((nil, nil))
 
     init(
-        response: TransportResponse, to step: RedirectStep, prepared: RequestDraft, draft: RequestDraft, demandsTLS: Bool,
-        isOblivious: Bool, ticket: GateTicket?
+        response: TransportResponse, to step: borrowing RedirectStep, prepared: RequestDraft, draft: borrowing RequestDraft,
+        demandsTLS: Bool, isOblivious: Bool, ticket: GateTicket?
     ) {
         self.response = response
         asked = step.request

@@ -45,13 +45,17 @@ extension JSONValue {
         var nuls: UInt8 = 0
         var openings = 0
         for start in stride(from: 0, to: bytes.count, by: most) {
-            var found: UInt8 = 0
-            for byte in UnsafeBufferPointer(rebasing: bytes[start..<min(start + most, bytes.count)]) {
-                nuls |= byte == 0 ? 1 : 0
+            let block = UnsafeBufferPointer(rebasing: bytes[start..<min(start + most, bytes.count)])
+            var others: UInt8 = 0
+            for byte in block {
+                let isNUL: UInt8 = byte == 0 ? 1 : 0
                 // "[" and "{" differ in this bit alone.
-                found &+= byte | 0x20 == UInt8(ascii: "{") ? 1 : 0
+                let isOpening: UInt8 = byte | 0x20 == UInt8(ascii: "{") ? 1 : 0
+                nuls |= isNUL
+                // The compiler makes a branch of a sum of what is nearly always 0.
+                others &+= isOpening ^ 1
             }
-            openings += Int(found)
+            openings += block.count - Int(others)
         }
         return nuls == 0 && openings <= maximumDepth
     }

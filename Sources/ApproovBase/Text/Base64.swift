@@ -69,27 +69,34 @@ enum Base64Codec {
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
         let capacity = (bytes.count + 2) / 3 * 4
         return String(unsafeUninitializedCapacity: capacity) { output in
-            var written = 0
-            var bits: UInt32 = 0
-            var pending = 0
-            for byte in bytes {
-                bits = bits << 8 | UInt32(byte)
-                pending += 8
-                while pending >= 6 {
-                    pending -= 6
-                    output[written] = alphabet[Int(bits >> UInt32(pending) & 0x3f)]
+            alphabet.withUnsafeBufferPointer { alphabet in
+                var written = 0
+                func write(_ value: UInt8) {
+                    output[written] = alphabet[Int(value & 0x3f)]
                     written += 1
                 }
+                var index = 0
+                let rest = bytes.count % 3
+                while index < bytes.count - rest {
+                    let (a, b, c) = (bytes[index], bytes[index + 1], bytes[index + 2])
+                    write(a >> 2)
+                    write(a << 4 | b >> 4)
+                    write(b << 2 | c >> 6)
+                    write(c)
+                    index += 3
+                }
+                if rest > 0 {
+                    let (a, b) = (bytes[index], rest == 2 ? bytes[index + 1] : 0)
+                    write(a >> 2)
+                    write(a << 4 | b >> 4)
+                    if rest == 2 { write(b << 2) }
+                }
+                while padded && written < capacity {
+                    output[written] = UInt8(ascii: "=")
+                    written += 1
+                }
+                return written
             }
-            if pending > 0 {
-                output[written] = alphabet[Int(bits << UInt32(6 - pending) & 0x3f)]
-                written += 1
-            }
-            while padded && written < capacity {
-                output[written] = UInt8(ascii: "=")
-                written += 1
-            }
-            return written
         }
     }
 

@@ -32,9 +32,9 @@ struct CurlRequestShape: Equatable {
     /// The encodings to offer and decode; nil: none.
     let contentEncodings: String?
 
-    init(_ request: TransportRequest, upload: CurlUpload, terms: TrustHook.Terms?, library: CurlLibrary) {
+    init(_ request: borrowing TransportRequest, upload: CurlUpload, verifiesHost: Bool, library: CurlLibrary) {
         isSecure = request.url.isSecure
-        verifiesHost = terms?.rule.validatesPath ?? true
+        self.verifiesHost = verifiesHost
         method = request.method
         content =
             switch upload.source {

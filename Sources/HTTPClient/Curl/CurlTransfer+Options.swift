@@ -5,7 +5,7 @@ import HTTPTypes
 extension CurlTransfer {
     /// Sets the options, the fields and the content of the request on the easy handle.
     func configure(_ request: TransportRequest, library: CurlLibrary) throws(TransportError) {
-        try easy.take(shape: CurlRequestShape(request, upload: upload, terms: terms, library: library))
+        try easy.take(shape: CurlRequestShape(request, upload: upload, verifiesHost: terms?.rule.validatesPath ?? true, library: library))
         easy.transfer = self
         try easy.set(CURLOPT_URL, request.url.text)
         try setHeaders(request)

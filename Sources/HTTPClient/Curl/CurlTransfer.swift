@@ -72,7 +72,9 @@ final class CurlTransfer: @unchecked Sendable {
     private let handles: CurlEasyHandlePool
     private let cancellation = Atomic(false)
 
-    init(handles: CurlEasyHandlePool, upload: CurlUpload, request: TransportRequest, terms: TrustHook.Terms?) throws(TransportError) {
+    init(
+        handles: CurlEasyHandlePool, upload: CurlUpload, request: borrowing TransportRequest, terms: TrustHook.Terms?
+    ) throws(TransportError) {
         self.handles = handles
         easy = try handles.take()
         self.upload = upload

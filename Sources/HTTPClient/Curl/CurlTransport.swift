@@ -88,29 +88,44 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
     /// - Returns: The response, whose body is still to be read.
     /// - Throws: ``TransportError`` when the request fails; `CancellationError` when the task is cancelled.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        var results: [TrustLookup: TrustLookupResult] = [:]
-        var request = request
         let deadline = request.options.totalTimeout.map { ContinuousClock.now + $0 }
-        // Nothing is sent before the server has been judged, so any request can be sent again after look-ups. Where libcurl had sent one
-        // over an earlier connection, another error than a refusal comes.
-        for _ in 0..<Self.maximumLookupRounds {
-            do {
-                return try await attempt(request, results)
-            } catch let error as TransportError {
-                guard let needed = error.refusal?.lookups, !needed.isEmpty else { throw error }
-                results.merge(try await found(needed, for: request, until: deadline)) { $1 }
-                if let deadline {
-                    request.options.totalTimeout = deadline - .now
-                    guard deadline > .now else {
-                        throw TransportError(
-                            .totalTimeout, "the request did not end within its total timeout, and nothing was sent; raise the timeout",
-                            cause: error,
-                            isSafeToRepeat: true)
-                    }
+        do {
+            return try await attempt(request, [:])
+        } catch let error as TransportError {
+            guard let needed = error.neededLookups else { throw error }
+            return try await send(request, lookingUp: needed, after: error, by: deadline)
+        }
+    }
+
+    /// Sends a request again with the results of look-ups.
+    ///
+    /// Nothing is sent before the server has been judged, so any request can be sent again after look-ups. Where libcurl had sent one over an
+    /// earlier connection, another error than a refusal comes.
+    private func send(
+        _ request: TransportRequest, lookingUp needed: [TrustLookup], after error: TransportError, by deadline: ContinuousClock.Instant?
+    ) async throws -> TransportResponse {
+        var (request, needed, error) = (request, needed, error)
+        var results: [TrustLookup: TrustLookupResult] = [:]
+        var round = 1
+        while true {
+            results.merge(try await found(needed, for: request, until: deadline)) { $1 }
+            if let deadline {
+                request.options.totalTimeout = deadline - .now
+                guard deadline > .now else {
+                    throw TransportError(
+                        .totalTimeout, "the request did not end within its total timeout, and nothing was sent; raise the timeout",
+                        cause: error, isSafeToRepeat: true)
                 }
             }
+            let isLast = round == Self.maximumLookupRounds
+            do {
+                return try await attempt(request, results, isLast: isLast)
+            } catch let refusal as TransportError {
+                guard !isLast, let further = refusal.neededLookups else { throw refusal }
+                (needed, error) = (further, refusal)
+                round += 1
+            }
         }
-        return try await attempt(request, results, isLast: true)
     }
 
     /// The first round asks the first place that a certificate names; the second asks all others of those certificates that got no answer.
@@ -223,5 +238,13 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
             return transfer.fail(TransportError(.shutDown, "the transport was shut down; make a new one"))
         }
         transfer.upload.startProducing { [mailbox] in mailbox.post(.unpause(transfer)) }
+    }
+}
+
+extension TransportError {
+    /// The look-ups without which the server could not be judged; nil if there are none.
+    fileprivate var neededLookups: [TrustLookup]? {
+        guard let lookups = refusal?.lookups, !lookups.isEmpty else { return nil }
+        return lookups
     }
 }

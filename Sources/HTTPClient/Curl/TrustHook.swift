@@ -8,16 +8,31 @@ import Synchronization
 /// Lives as long as the connection's SSL_CTX, which retains it.
 final class TrustHook: Sendable {
     /// The terms by which the connection is judged.
-    struct Terms: Sendable {
+    ///
+    /// A class, because every request hands them on several times.
+    final class Terms: Sendable {
         let host: CanonicalHost
         let port: Int
         let rule: TrustRule
         let defaultAnchors: TrustAnchors
         let generation: UInt64
         /// The results of the look-ups that an earlier attempt's verdict asked for.
-        var lookupResults: [TrustLookup: TrustLookupResult] = [:]
+        let lookupResults: [TrustLookup: TrustLookupResult]
         /// Whether no further look-ups are made for this attempt's verdict.
-        var isLast = false
+        let isLast: Bool
+
+        init(
+            host: CanonicalHost, port: Int, rule: TrustRule, defaultAnchors: TrustAnchors, generation: UInt64,
+            lookupResults: [TrustLookup: TrustLookupResult] = [:], isLast: Bool = false
+        ) {
+            self.host = host
+            self.port = port
+            self.rule = rule
+            self.defaultAnchors = defaultAnchors
+            self.generation = generation
+            self.lookupResults = lookupResults
+            self.isLast = isLast
+        }
     }
 
     enum Outcome: Sendable {
