@@ -3,10 +3,10 @@
 /// The rules name what is kept, not what is secret. A header with an unknown name, such as one that carries a substituted secret, is
 /// therefore redacted.
 ///
-/// - **Header fields**: the values of ``keptFields`` stay, but lose tokens and keys. Those that are not about content, caching or ranges, such
-///   as `WWW-Authenticate` and `Server`, also lose the secrets that the exchange has elsewhere. Other fields become `REDACTED-` and six
-///   hexadecimal digits. Within one ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value. `Location`,
-///   and `Link` in a response, keep the paths of their URLs.
+/// - **Header fields**: the values of ``keptFields`` stay, without tokens and keys. `Server`, `User-Agent`, challenges such as
+///   `WWW-Authenticate`, and most fields that you add also lose the secrets that the exchange has elsewhere. `Location`, and `Link` in a
+///   response, keep the paths of their URLs as they are. Other fields become `REDACTED-` and six hexadecimal digits. Within one
+///   ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value.
 /// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
 ///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
@@ -31,8 +31,8 @@
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
 /// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
-/// - passwords in URLs, the values of settings in text, and, in the URLs of the head, named values of the fragment and users' names that have
-///   a letter and a digit,
+/// - passwords in URLs, unless they are words of less than 16 letters, and the values of settings in text,
+/// - in the URLs of the head: named values of the fragment, and users' names that have a letter and a digit,
 /// - cookies, unless they are words of less than 16 letters,
 /// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
 ///

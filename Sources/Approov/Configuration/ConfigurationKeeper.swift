@@ -19,7 +19,7 @@ import Synchronization
 /// | a newer version | Verified and put in force. |
 /// | signed by this app's keys for a higher epoch | Left in place. This app keeps new versions in memory. |
 /// | signed by keys that this app does not know | Left in place until the authority gives this app a newer version, which replaces it. |
-/// | of an earlier epoch, or damaged | Set aside. |
+/// | damaged; at a start also of an earlier epoch, or older than the initial configuration | Set aside. |
 final class ConfigurationKeeper: Sendable {
     /// How often a caller that waits for the configuration to be stored looks again.
     private static let storingInterval: Duration = .milliseconds(20)

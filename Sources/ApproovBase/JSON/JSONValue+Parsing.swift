@@ -52,7 +52,7 @@ extension JSONValue {
                 // "[" and "{" differ in this bit alone.
                 let isOpening: UInt8 = byte | 0x20 == UInt8(ascii: "{") ? 1 : 0
                 nuls |= isNUL
-                // The compiler makes a branch of a sum of what is nearly always 0.
+                // Counts the other bytes: the compiler turns a sum of values that are nearly always 0 into a branch.
                 others &+= isOpening ^ 1
             }
             openings += block.count - Int(others)

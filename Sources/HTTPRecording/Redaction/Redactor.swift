@@ -47,7 +47,8 @@ struct Redactor: Sendable {
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
     private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
-        _ = URLPasswords.redacted(Array(url.utf8), &secrets)
+        // Also those of URLs in the URL, which are usually percent-encoded there.
+        _ = URLPasswords.note(in: TextDecoding.stages(of: Array(url.utf8)), &secrets)
         if let user = RecordedURL.userInformation(of: url) {
             let name = user.prefix { $0 != ":" }
             // Some servers take a key in the place of the user's name.

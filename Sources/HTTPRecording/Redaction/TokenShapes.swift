@@ -27,7 +27,7 @@ struct TokenShapes {
     private var endOfHeader: Int
     /// Whether that header ends as an object of JSON does, by the remainder of its length when divided by 4; nil when not known yet.
     ///
-    /// The beginning does not count: where it is read as part of the header, in groups of four characters, its end is read the same way.
+    /// Headers that end at the same dot and whose lengths leave the same remainder decode to the same end, so one answer serves them all.
     private var endings: [Bool?] = []
     /// Where the last key ends: one that begins in it ends there, too.
     private var endOfKey: Int

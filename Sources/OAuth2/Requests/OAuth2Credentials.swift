@@ -83,7 +83,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an actor calls
     /// it, none of the earlier user's responses reaches the actor's code from this call on.
     /// - Parameter token: The token that a grant issued.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
         try await changes.change {
             let noticed = state.withLock { $0.beginChange() }
@@ -98,19 +98,22 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
     /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If
-    /// another process has logged in another user, that user's token stays. If the server cannot be reached, the token is removed from the
+    /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from the
     /// store all the same.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; the server was asked to revoke it all
-    ///   the same.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; if it could be read, the server was
+    ///   asked to revoke it all the same.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
-            let (login, noticed, earlier) = state.withLock { ($0.login, $0.beginChange(), $0.takeUnsaved()) }
+            let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
             defer { state.withLock { $0.endChange() } }
             await noticed?.value
             // Not a child task: a store may give up when its caller is cancelled.
-            let (removed, failure) = await Task { await removeToken(of: login) }.value
+            let (removed, failure) = await Task { await removeToken() }.value
             // The server's newest token, which the store did not take, before or meanwhile.
-            let later = state.withLock { state in removed.map { state.takeUnsaved(of: $0.loginID) } ?? state.takeUnsaved() }
+            let later = state.withLock { state in
+                guard authorization.level == .user, let removed else { return state.takeUnsaved() }
+                return state.takeUnsaved(of: removed.loginID)
+            }
             let unsaved = [earlier, later].compactMap(\.self)
             // Revoking the successor also ends this refresh token.
             let isSucceeded = removed?.refreshToken != nil && unsaved.contains { $0.predecessor == removed }
@@ -123,40 +126,34 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if let failure { throw failure }
     }
 
-    /// Removes the token of the store, unless it is another user's.
+    /// Removes the token of the store, unless another user logs in meanwhile.
     ///
-    /// - Parameter login: The log-in that ends; nil if this process has not used its token yet, so that the store's token counts.
     /// - Returns: The token that was removed, could not be removed, or was replaced by another user's; nil if there was none, or it cannot be
     ///   read. The error if it is still there.
-    private func removeToken(of login: String?) async -> (token: BearerToken?, failure: (any Error)?) {
+    private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
         var token: BearerToken?
-        /// The app's own token is removed whichever process has fetched it.
-        func mustStay(_ stored: BearerToken) -> Bool {
-            guard authorization.level == .user, let login = token?.loginID ?? login else { return false }
-            return stored.loginID != login
-        }
-        var failure: (any Error)?
-        for _ in 0..<Self.maximumAttempts {
-            do {
-                guard let stored = try await store.token(for: key) else { break }
+        /// Whether a token is another user's. The app's own token is removed whichever process has fetched it.
+        func mustStay(_ stored: BearerToken) -> Bool { authorization.level == .user && token.map { $0.loginID != stored.loginID } ?? false }
+        var attempts = 0
+        do {
+            while let stored = try await store.token(for: key) {
+                // The store has lost the token that must be revoked.
                 if mustStay(stored) { return (token, nil) }
                 token = stored
+                guard attempts < Self.maximumAttempts else { throw Self.keepsChanging }
+                attempts += 1
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
-                failure = nil
-            } catch {
-                failure = error
-                // Another process changes the token: one that is removed unread could be another user's.
-                guard (error as? OAuth2Error)?.code == .storeBusy else { break }
             }
-        }
-        if let failure, (failure as? OAuth2Error)?.code == .storeBusy { return (token, failure) }
-        // A store that cannot read or replace a token may still be able to remove it, with what an earlier failure left behind.
-        if let stored = try? await store.token(for: key) {
-            if mustStay(stored) { return (token, nil) }
-            token = stored
+        } catch let error as OAuth2Error where error.code == .storeBusy {
+            // Another process changes the token: one that is removed unread could be another user's.
+            return (token, error)
+        } catch {
+            // A store that cannot read or replace a token may still be able to remove it.
+            if let stored = try? await store.token(for: key), mustStay(stored) { return (token, nil) }
         }
         do {
+            // Also without a token, because of what an earlier failure left behind.
             try await store.remove(for: key)
             return (token, nil)
         } catch {
@@ -396,6 +393,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     }
 
     private static let notLoggedIn = OAuth2Error(.loginRequired, "no user is logged in; log in first")
+    private static let keepsChanging = OAuth2Error(.storeBusy, "other processes keep changing the token; log out again")
     private static let userChanged = OAuth2Error(
         .loginRequired, "the user of this request logged out, or another one logged in; send the request again for the new user")
     private static let waitsForItself = OAuth2Error(

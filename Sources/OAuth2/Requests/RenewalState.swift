@@ -38,7 +38,7 @@ struct RenewalState {
     var postponed: Postponed?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
-    private(set) var login: String?
+    private var login: String?
     /// The number of changes of the user that were noticed so far.
     private(set) var changes = 0
     /// The number of log-ins and log-outs of this process under way.
