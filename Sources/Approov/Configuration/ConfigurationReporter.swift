@@ -104,12 +104,11 @@ struct ConfigurationReporter: Sendable {
     }
 
     private func setAside(_ error: any Error, _ settingAside: Result<Void, any Error>, _ finding: String, _ level: Logger.Level) {
-        let outcome: String
-        var level = level
-        switch settingAside {
-        case .success: outcome = "was set aside"
-        case .failure(let obstacle): (outcome, level) = ("could not be set aside (\(obstacle))", .error)
-        }
+        let (outcome, level) =
+            switch settingAside {
+            case .success: ("was set aside", level)
+            case .failure(let obstacle): ("could not be set aside (\(obstacle))", Logger.Level.error)
+            }
         let reported = ApproovError(.configurationError, "the stored configuration \(finding) and \(outcome)", cause: error)
         logger.log(level: level, "stored configuration not used", metadata: ["error": "\(reported)"])
         if case .success = settingAside { events.send(.setAside(reported)) } else { events.send(.refused(reported)) }

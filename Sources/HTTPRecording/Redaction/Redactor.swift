@@ -95,15 +95,8 @@ struct Redactor: Sendable {
 
     /// Fields that clients act on, such as `ETag`, which may equal what a request has in a field that is not kept: they lose only tokens and
     /// keys.
-    private static let exactFields: Set<String> = [
-        "accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "cache-control", "content-disposition",
-        "content-encoding", "content-language", "content-length", "content-range", "content-type", "date", "etag", "expires", "if-match",
-        "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "last-modified", "link", "range", "retry-after", "vary",
-    ]
-
-    private static func isChallenge(_ field: HTTPField) -> Bool {
-        ["www-authenticate", "proxy-authenticate"].contains(field.name.canonicalName)
-    }
+    private static let exactFields = Set(RecordingRedaction.standard.keptFields.map { $0.lowercased() })
+        .subtracting(["server", "user-agent", "www-authenticate"]).union(["link"])
 
     private static func isLocation(_ field: HTTPField) -> Bool { ["location", "content-location"].contains(field.name.canonicalName) }
 
@@ -112,7 +105,8 @@ struct Redactor: Sendable {
         if Self.isLocation(field) { return url(field.value, &secrets) }
         if name == "link", !isRequest { return links(field.value, &secrets) }
         if keptFields.contains(name) {
-            return Self.isChallenge(field) ? HeadSecrets.challenge(field.value, &secrets) : field.value
+            let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
+            return isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value
         }
         if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
             HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
