@@ -1,9 +1,7 @@
-import AllocationCounter
 import Approov
 import AsyncHTTPClient
 import Attestation
 import CertificatePinning
-import Crypto
 import Foundation
 import FoundationNetworking
 import NIOCore
@@ -15,6 +13,8 @@ struct AuthorityBenchmark {
     static let name = "authority on one core"
     /// The least that an authority can do for an attestation.
     static let verification = "P-256 verification"
+    /// The least that it can do with its libraries: TLS, HTTP/2, Hummingbird, and the verification.
+    static let server = "server that verifies one signature"
 
     let options: Options
 
@@ -29,33 +29,46 @@ struct AuthorityBenchmark {
         let backend = try BackendProcess(options: options, processor: 0)
         defer { backend.stop() }
         let load = try AttestationLoad(configuration: InitialConfiguration(backend.configuration))
-        let verification = try options.wants(Self.verification, isPeer: true) ? BareVerification() : nil
+        let server = try VerificationClient(api: backend.api, roots: backend.roots)
+        let verification = try BareVerification()
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
-            var used: [Double] = []
-            var verified: [Double] = []
-            let subject = Subject(Self.name, in: backend.process) {
+            var used: [[Double]] = [[], [], []]
+            func round(_ index: Int, _ operations: () async throws -> Round) async throws -> Round {
                 let before = backend.process.processorSeconds
-                let (count, elapsed) = try await load.run(atOnce: atOnce, seconds: options.seconds)
-                used.append((backend.process.processorSeconds - before) / Double(count) * 1e9)
-                if let verification { verified.append(try verification.nanoseconds()) }
-                return Round(value: Double(count) / elapsed, operations: count)
+                let round = try await operations()
+                used[index].append((backend.process.processorSeconds - before) / Double(round.operations) * 1e9)
+                return round
             }
-            figures += try await Comparison(group: "authority", scenario: "attestations, \(atOnce) at once", unit: .perSecond, peers: [])
-                .run([subject], options: options)
-            let (scenario, peer) = (Self.processorTime(atOnce: atOnce), Self.verification)
-            let ratios = verified.isEmpty ? [:] : [peer: median(zip(used, verified).map { $1 / $0 })]
-            figures.append(
-                Figure(
-                    group: "authority", scenario: scenario, name: Self.name, value: median(used), unit: .nanoseconds, ratios: ratios,
-                    rounds: used))
-            guard !verified.isEmpty else { continue }
-            figures.append(
-                Figure(
-                    group: "authority", scenario: scenario, name: peer, value: median(verified), unit: .nanoseconds, rounds: verified))
+            let subjects = [
+                Subject(Self.name, in: backend.process) {
+                    try await round(0) { try await load.run(atOnce: atOnce, seconds: options.seconds) }
+                },
+                Subject(Self.server, isPeer: true, in: backend.process) {
+                    used[2].append(try verification.nanoseconds())
+                    return try await round(1) { try await server.rate(atOnce: atOnce, seconds: options.seconds) }
+                },
+            ]
+            figures += try await Comparison(
+                group: "authority", scenario: "attestations, \(atOnce) at once", unit: .perSecond, peers: [Self.server]
+            ).run(subjects, options: options)
+            figures += Self.processorTimes(used, atOnce: atOnce)
         }
         try await load.remove()
+        try await server.shutdown()
         return figures
+    }
+
+    /// The processor times of the rounds, in nanoseconds an operation: of attestations, of the server that verifies, of verifications.
+    private static func processorTimes(_ rounds: [[Double]], atOnce: Int) -> [Figure] {
+        let names = [name, server, verification]
+        return names.indices.filter { !rounds[$0].isEmpty }.map { index in
+            let peers = names.indices.filter { $0 > index && rounds[$0].count == rounds[index].count }
+            let ratios = peers.map { peer in (names[peer], median(zip(rounds[index], rounds[peer]).map { $1 / $0 })) }
+            return Figure(
+                group: "authority", scenario: processorTime(atOnce: atOnce), name: names[index], value: median(rounds[index]),
+                unit: .nanoseconds, ratios: Dictionary(uniqueKeysWithValues: ratios), rounds: rounds[index])
+        }
     }
 
     private func firstCalls() async throws -> [Figure] {
@@ -93,30 +106,6 @@ struct AuthorityBenchmark {
         return try await Comparison(
             group: "authority", scenario: "latency", unit: .milliseconds, peers: ["HTTPTransport alone, new connection"]
         ).run(subjects, options: options)
-    }
-}
-
-/// Bare verifications of an ECDSA P-256 signature.
-private struct BareVerification {
-    /// As long as evidence is.
-    private static let message = [UInt8](repeating: UInt8(ascii: "x"), count: 1_024)
-    private let key: P256.Signing.PublicKey
-    private let signature: P256.Signing.ECDSASignature
-
-    init() throws {
-        let key = P256.Signing.PrivateKey()
-        self.key = key.publicKey
-        signature = try key.signature(for: Self.message)
-    }
-
-    /// Nanoseconds of this thread's processor time for one verification.
-    func nanoseconds() throws -> Double {
-        let count = 1_000
-        let before = clock_seconds(CLOCK_THREAD_CPUTIME_ID)
-        for _ in 0..<count {
-            guard key.isValidSignature(signature, for: Self.message) else { throw BenchmarkError("the signature does not verify") }
-        }
-        return (clock_seconds(CLOCK_THREAD_CPUTIME_ID) - before) / Double(count) * 1e9
     }
 }
 
@@ -183,7 +172,7 @@ struct AttestationLoad {
         try? FileManager.default.removeItem(at: state)
     }
 
-    func run(atOnce: Int, seconds: Double) async throws -> (count: Int, elapsed: Double) {
+    func run(atOnce: Int, seconds: Double) async throws -> Round {
         let clock = ContinuousClock()
         let start = clock.now
         let end = start + .seconds(seconds)
@@ -202,7 +191,7 @@ struct AttestationLoad {
             }
             return try await group.reduce(0, +)
         }
-        return (count, (clock.now - start) / .seconds(1))
+        return Round(value: Double(count) / ((clock.now - start) / .seconds(1)), operations: count)
     }
 
     private func attest(_ challenge: String) async throws -> String {

@@ -43,8 +43,14 @@ struct Backend: AsyncParsableCommand {
         let roots: String
     }
 
-    /// `GET /zeros` gives as many bytes as its query says, `POST` swallows and answers how many they were, all else gets five bytes.
+    /// `GET /zeros` gives as many bytes as its query says, `POST /verify` verifies a signature, any other `POST` swallows and answers how many
+    /// bytes there were, all else gets five bytes.
     static func answer(_ request: TestRequest) async throws -> TestResponse {
+        if request.path == "/verify" {
+            var body: [UInt8] = []
+            for try await piece in request.body { body += piece }
+            return TestResponse(text: try BareVerification.answer(to: body))
+        }
         if request.method == .post {
             var count = 0
             for try await piece in request.body { count += piece.count }

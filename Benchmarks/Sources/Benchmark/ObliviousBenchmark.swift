@@ -9,6 +9,8 @@ import OHTTP
 /// each hop takes for it.
 struct ObliviousBenchmark {
     static let requests = 10_000
+    /// What the path takes for each of its two further hops, if that hop does nothing: the relay answers `GET /health` itself.
+    static let oneHop = "to the relay alone"
 
     let options: Options
 
@@ -20,7 +22,9 @@ struct ObliviousBenchmark {
     private func load() async throws -> [Figure] {
         let path = try ObliviousPath()
         defer { path.stop() }
-        guard let url = URL(string: path.api.url + "/five") else { throw BenchmarkError("no URL") }
+        guard let url = URL(string: path.api.url + "/five"), let health = URL(string: path.relay.url + "/health") else {
+            throw BenchmarkError("no URL")
+        }
         let direct = try ApproovSession(service: nil, trustManager: path.trust)
         var figures: [Figure] = []
         for atOnce in [1, 16, 64] {
@@ -30,10 +34,13 @@ struct ObliviousBenchmark {
             if options.costs {
                 routes += [("relay", path.session, path.relay.process), ("gateway", path.session, path.gateway.process)]
             }
-            let subjects = routes.map { name, session, process in
+            var subjects = routes.map { name, session, process in
                 let client = ApproovSessionClient(session: session, request: URLRequest(url: url))
                 return Subject(name, in: process) { try await client.rate(atOnce: atOnce, seconds: options.seconds) }
             }
+            let hop = HealthClient(session: direct, url: health)
+            subjects.append(
+                Subject(Self.oneHop, isPeer: true) { try await hop.rate(atOnce: atOnce, seconds: options.seconds) })
             figures += try await Comparison(group: "oblivious", scenario: "\(atOnce) at once", unit: .perSecond, peers: ["direct"])
                 .run(subjects, options: options)
         }
@@ -125,6 +132,17 @@ struct ObliviousBenchmark {
             + peaks.map { name, peak in
                 Figure(group: "oblivious", scenario: "memory", name: "\(name), peak", value: peak / 1_048_576, unit: .mebibytes)
             }
+    }
+}
+
+/// Asks a relay for its health.
+private struct HealthClient: LoadClient {
+    let session: ApproovSession
+    let url: URL
+
+    func get() async throws {
+        let (_, response) = try await session.data(for: URLRequest(url: url))
+        guard response.statusCode == 200 else { throw BenchmarkError("the relay answered /health with \(response.statusCode)") }
     }
 }
 
