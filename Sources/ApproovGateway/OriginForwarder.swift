@@ -71,7 +71,7 @@ struct OriginForwarder: Sendable {
             metrics.count(.date)
             warn(
                 .undatedFull,
-                "the memory for requests without a Date is full, so they are refused; raise --remember, or run approov gateway --rotate"
+                "the memory for requests without a Date is full, so they are refused; restart the gateway with a larger --remember"
             )
             throw InnerProblem.date
         case .full:

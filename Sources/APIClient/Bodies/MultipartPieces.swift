@@ -18,13 +18,16 @@ struct MultipartPieces: AsyncSequence, Sendable {
 
     init(_ pieces: [Piece]) { self.pieces = pieces }
 
-    /// The length of the whole content in bytes.
+    /// The length of the whole content in bytes; `Int.max` for what no server takes, such as sparse files of that size.
     var length: Int {
         pieces.reduce(0) { sum, piece in
-            switch piece {
-            case .bytes(let bytes): sum + bytes.count
-            case .file(_, let length): sum + length
-            }
+            let length =
+                switch piece {
+                case .bytes(let bytes): bytes.count
+                case .file(_, let length): length
+                }
+            let (total, isTooLong) = sum.addingReportingOverflow(length)
+            return isTooLong ? .max : total
         }
     }
 

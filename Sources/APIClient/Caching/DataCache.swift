@@ -168,28 +168,29 @@ public final class DataCache: Sendable {
         _ probe: RequestProbe, _ begun: Duration
     ) {
         tasks.withLock { _ = $0.removeValue(forKey: number) }
+        // The user, a cookie or what an interceptor adds may have changed since the key was made. A redirect may have had further steps,
+        // to which another waiter's request would have carried other fields.
+        let isSame = probe.form == key.form
+        // The first waiter gets the response to its own request in any form, unless the user changed.
+        let isFirsts = isSame || probe.hasGeneration(key.form.generation)
         switch result {
         case .success(let (data, head)):
-            // The user, a cookie or what an interceptor adds may have changed since the key was made.
-            let isSame = probe.form == key.form
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: time.date) : .zero
             let entry = (lifetime > .zero ? CacheRules.kept(head) : nil).map {
                 State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
             }
-            // A redirected response belongs to its waiters, although the cache cannot keep it.
-            let isShared = isSame || probe.isRedirectedFrom(key.form)
-            // The first waiter gets the response to its own request in any form, unless the user changed.
-            let isFirsts = isShared || probe.hasGeneration(key.form.generation)
             let response = Landing.response(CachedData(data: data, head: head, isFromCache: false))
             for waiter in state.withLock({ $0.land(number, for: key, entry) }) {
-                let isGiven = waiter.id == first ? isFirsts : isShared
+                let isGiven = waiter.id == first ? isFirsts : isSame
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
         case .failure(let error):
+            // It carries the response.
             let isRefused = (error as? ApproovError)?.code == .responseRefused
             for waiter in state.withLock({ $0.land(number, for: key, nil) }) {
-                // Another session's validators may accept the response, and that of an altered request is not for others.
-                if isRefused, waiter.session != ObjectIdentifier(session) || probe.isAltered && waiter.id != first {
+                // Another session's validators may accept the response.
+                let isGiven = waiter.session == ObjectIdentifier(session) && (waiter.id == first ? isFirsts : isSame)
+                if isRefused, !isGiven {
                     waiter.continuation.resume(returning: .apart)
                 } else {
                     waiter.continuation.resume(throwing: error)

@@ -36,7 +36,9 @@ struct BaseURL: Sendable {
     /// - Throws: ``APIError`` with code `invalidURL` for a path that could lead elsewhere, or that a URL cannot have.
     func resolve(_ path: String) throws -> URL {
         guard !path.hasPrefix("//"), !path.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") else {
-            throw APIError(.invalidURL, "the path is a URL of its own server, not a path below the base URL; ask for it with absolute:")
+            throw APIError(
+                .invalidURL,
+                "the path begins like a full URL (with //, or a colon in its first segment); begin it with one slash, or use absolute:")
         }
         guard !path.contains("#") else {
             throw APIError(.invalidURL, "the path has a fragment, which is never sent; leave it out, or write %23 for a # in the path")
@@ -66,12 +68,13 @@ struct BaseURL: Sendable {
 
 /// The segments of a path, as any server may read them.
 enum PathSegments {
-    /// Whether the path has a dot segment: plain, percent-encoded, or between percent-encoded slashes and backslashes.
+    /// How else a server may read a part of a path.
+    private static let readings = [("%2e", "."), ("%2f", "/"), ("%5c", "/"), ("\\", "/"), ("%3b", ";")]
+
+    /// Whether the path has a dot segment: plain, percent-encoded, between percent-encoded slashes and backslashes, or with parameters after
+    /// a semicolon, which some servers remove first.
     static func haveDots(_ path: String) -> Bool {
-        let plain = path.prefix { $0 != "?" }.lowercased().replacing("%2e", with: ".").replacing("%2f", with: "/").replacing(
-            "%5c", with: "/"
-        )
-        .replacing("\\", with: "/")
-        return plain.split(separator: "/").contains { $0 == "." || $0 == ".." }
+        let plain = readings.reduce(path.prefix { $0 != "?" }.lowercased()) { $0.replacing($1.0, with: $1.1) }
+        return plain.split(separator: "/").map { $0.prefix { $0 != ";" } }.contains { $0 == "." || $0 == ".." }
     }
 }

@@ -27,7 +27,8 @@ public struct Resource: Sendable {
     ///
     /// - Parameter segment: Any text, such as an identifier; it is percent-encoded, so that it cannot add segments or a query.
     /// - Returns: The resource; this one's query is left out.
-    /// - Throws: ``APIError`` with code `invalidURL` for an empty segment, `.` and `..`.
+    /// - Throws: ``APIError`` with code `invalidURL` for an empty segment, for `.` and `..`, and for text that has them between slashes or
+    ///   backslashes, such as `../8`.
     public func child(_ segment: String) throws -> Resource {
         guard !segment.isEmpty, segment != ".", segment != ".." else {
             throw APIError(.invalidURL, "the segment is empty or a dot segment; check the value that it comes from")
@@ -37,6 +38,10 @@ public struct Resource: Sendable {
             decoding: try QueryWriter.write(
                 .dictionary([QueryParameter(segment, .null)]), as: QueryFormat(encodingAlso: Set("!*'():@$,/?")),
                 limit: QueryWriter.maximumQueryBytes), as: UTF8.self)
+        // Some servers decode slashes before they remove dot segments.
+        guard !PathSegments.haveDots(encoded) else {
+            throw APIError(.invalidURL, "the segment could lead to another path; check the value that it comes from")
+        }
         guard let child = URL(string: text + (text.hasSuffix("/") ? "" : "/") + encoded) else {
             throw APIError(.invalidURL, "the resource's URL is malformed")
         }

@@ -23,6 +23,10 @@ struct NetworkMonitorState {
     private var lastSequence: UInt32 = 0
     /// Whether something changed since the lists were asked for.
     private var isStale = false
+    /// How many lists in a row were read while something changed.
+    private var staleLists = 0
+    /// After so many of them, what was read counts all the same: on a busy router no list may be read in peace.
+    private static let maximumStaleLists = 5
     /// The interfaces that are up, have a carrier and are not the loopback interface.
     private var interfaces: Set<Int32> = []
     private var hasDefaultRoute = false
@@ -84,9 +88,13 @@ struct NetworkMonitorState {
             return []
         case .done:
             // What was read while something changed may never have been true at one time.
-            guard !isStale else { return pause() }
+            staleLists = isStale ? staleLists + 1 : 0
+            guard staleLists == 0 || staleLists >= Self.maximumStaleLists else { return pause() }
+            staleLists = 0
             phase = .idle
-            return publish(hasDefaultRoute ? .reachable : .unreachable)
+            // A route that is missing may have been there a moment earlier.
+            let actions = publish(hasDefaultRoute ? .reachable : isStale ? .unknown : .unreachable)
+            return isStale ? actions + pause() : actions
         case .failure: return failed()
         default: return []
         }

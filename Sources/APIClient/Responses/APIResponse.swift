@@ -25,6 +25,17 @@ public struct APIResponse: Sendable {
         return value.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     }
 
+    /// The character encoding that Content-Type names, in lower case; nil if it names none.
+    var charset: String? {
+        let parameters = (head.value(forHTTPHeaderField: "Content-Type") ?? "").split(separator: ";").dropFirst()
+        for parameter in parameters {
+            let parts = parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2, parts[0].lowercased() == "charset" else { continue }
+            return parts[1].trimmingCharacters(in: ["\""]).lowercased()
+        }
+        return nil
+    }
+
     /// Checks the status.
     ///
     /// - Parameter statuses: The statuses to accept.

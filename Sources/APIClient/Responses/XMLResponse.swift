@@ -15,6 +15,8 @@ public struct XMLResponse: ResponseDeserializer {
         self.mediaTypes = mediaTypes
     }
 
+    private static let encodings: Set = ["utf-8", "us-ascii", "utf-16", "utf-16le", "utf-16be"]
+
     /// Reads the document, and returns its root element.
     ///
     /// - Parameter response: The response.
@@ -24,6 +26,11 @@ public struct XMLResponse: ResponseDeserializer {
     public func value(of response: APIResponse) throws -> XMLElement {
         try response.check(statuses: statuses)
         try response.check(mediaTypes: mediaTypes)
+        // The parser finds the encodings that it knows by itself. It would read other text as UTF-8.
+        guard Self.encodings.contains(response.charset ?? "utf-8") else {
+            throw response.refusal(
+                .malformedXML, "\(response.host) names another encoding than UTF-8 and UTF-16 in Content-Type: have it send UTF-8")
+        }
         do {
             return try XMLElement(parsing: response.data)
         } catch let error as APIError {

@@ -29,14 +29,6 @@ package final class RequestProbe: Sendable {
     /// The form of the request that was sent last; nil if it was redirected or altered, or not sent.
     package var form: RequestForm? { state.withLock { $0.isRedirected || $0.isAltered ? nil : $0.form } }
 
-    /// Whether the session's policy or secure strings changed the request after its form was made, so that the form does not say all.
-    package var isAltered: Bool { state.withLock { $0.isAltered } }
-
-    /// Whether the request was sent in a form first, and then redirected.
-    package func isRedirectedFrom(_ form: RequestForm) -> Bool {
-        state.withLock { $0.isRedirected && !$0.isAltered && $0.first == form }
-    }
-
     /// Whether all steps of the request were sent for one user, after this number of changes; false if none was sent.
     package func hasGeneration(_ generation: Int) -> Bool {
         state.withLock { $0.first?.generation == generation && $0.form?.generation == generation }

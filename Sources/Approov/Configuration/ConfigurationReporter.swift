@@ -94,7 +94,7 @@ struct ConfigurationReporter: Sendable {
             "the store contains \(what) instead of version \(inForce), which is in force and is stored again: find out which program"
                 + " changed the store"
         )
-        logger.error("stored configuration replaced by an older one", metadata: ["error": "\(reported)"])
+        logger.error("another program replaced the stored configuration", metadata: ["error": "\(reported)"])
         events.send(.refused(reported))
     }
 

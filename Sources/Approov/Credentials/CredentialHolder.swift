@@ -63,8 +63,12 @@ public final class CredentialHolder: Sendable {
             let next = Snapshot(value: value, generation: before.generation + 1)
             // The new value comes last: no request of the new user begins before the cookies and tokens of the old one are gone.
             let wiped = sessions.flatMap { $0.begin(generation: next.generation) }
-            state.withLock { $0.snapshot = next }
-            return wiped
+            let added = state.withLock { state in
+                state.snapshot = next
+                return state.observers.compactMap(\.flights).filter { flights in !sessions.contains { $0 === flights } }
+            }
+            // Sessions that were made meanwhile: their requests may have read the old value.
+            return wiped + added.flatMap { $0.begin(generation: next.generation) }
         }
         // Without the lock: a cancellation handler of the app may change the user.
         for flight in wiped { flight.cancel() }

@@ -60,6 +60,9 @@ final class TokenAuthorizer: Sendable {
         isPlain = !isLimitedUse && hooks == nil && computedBinding == nil && isExcluded == nil && excludedURLs.isEmpty
     }
 
+    /// Whether the app's closure computes what tokens are bound to.
+    var computesBinding: Bool { computedBinding != nil }
+
     /// Returns the configuration's rule for a host; nil if the host is not protected.
     func rule(for host: CanonicalHost) -> ProtectedHost? { service.keeper.current.protectedHost(for: host) }
 

@@ -133,16 +133,34 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a server may read the URL as one that matches.
     ///
-    /// It may remove dot segments, decode unreserved characters and ignore the case of hex digits (RFC 3986, section 6.2.2), and take an
-    /// encoded slash or backslash for a slash.
+    /// It may remove dot segments, decode unreserved characters and ignore the case of hex digits (RFC 3986, section 6.2.2), take an
+    /// encoded slash or backslash for a slash, and ignore what follows a semicolon in a dot segment.
     ///
     /// For rules that a request must not avoid by another spelling of its path; ``matches(_:)-(URL)`` is for rules that grant something.
     package func covers(_ url: TransportURL) -> Bool {
-        guard let path = path(of: url) else { return false }
+        // Not only up to ``maximumPathBytes``: a longer path must not avoid a rule or a wipe.
+        guard let path = wholePath(of: url) else { return false }
         let normal = String(decoding: PercentEncoding.normalised(path), as: UTF8.self)
-        if covers(Self.parts(of: Substring(normal).utf8)) { return true }
-        guard normal.contains("%2F") || normal.contains("%5C") else { return false }
-        return covers(Self.parts(of: Substring(normal.replacing("%2F", with: "/").replacing("%5C", with: "/")).utf8))
+        var readings = [normal]
+        if normal.contains("%2F") || normal.contains("%5C") {
+            readings.append(normal.replacing("%2F", with: "/").replacing("%5C", with: "/"))
+        }
+        return readings.contains { reading in
+            let parts = Self.parts(of: Substring(reading).utf8)
+            guard !covers(parts) else { return true }
+            // Some servers remove a segment's parameters before they look for dot segments.
+            let plain = parts.map(Self.withoutParameters)
+            return plain.map(\.count) != parts.map(\.count) && covers(plain)
+        }
+    }
+
+    /// A dot segment without its parameters, which follow a semicolon; any other segment as it is.
+    private static func withoutParameters(_ part: Substring.UTF8View) -> Substring.UTF8View {
+        let end = part.indices.first {
+            part[$0] == UInt8(ascii: ";") || part[$0] == UInt8(ascii: "%") && String(Substring(part[$0...].prefix(3))).lowercased() == "%3b"
+        }
+        guard let end, dots(in: part[..<end]) != nil else { return part }
+        return part[..<end]
     }
 
     /// Whether the segments of a path in normal form match after its dot segments are removed.
@@ -162,10 +180,13 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// The URL's path; nil if the URL is one of another server, or its path is too long.
     private func path(of url: TransportURL) -> Substring.UTF8View? {
+        wholePath(of: url).flatMap { $0.count <= Self.maximumPathBytes ? $0 : nil }
+    }
+
+    private func wholePath(of url: TransportURL) -> Substring.UTF8View? {
         guard url.isSecure == isSecure, url.port == port, host.matches(url.host) else { return nil }
         let target = url.target.utf8
-        let path = target[..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
-        return path.count <= Self.maximumPathBytes ? path : nil
+        return target[..<(target.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex)]
     }
 
     /// Compares segment by segment; after a mismatch, the last `**` takes one segment more.
@@ -218,7 +239,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether servers may read the segment in two ways.
     static func isAmbiguous(_ part: Substring.UTF8View) -> Bool {
-        guard dots(in: part) == nil else { return true }
+        guard dots(in: withoutParameters(part)) == nil else { return true }
         var rest = part
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
             rest = rest[rest.index(after: percent)...]

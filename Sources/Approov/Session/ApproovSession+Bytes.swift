@@ -31,6 +31,8 @@ extension ApproovSession {
     ) async throws -> (ApproovBytes, Head) {
         let flight = flights?.begin(request)
         @Sendable func perform() async throws -> (ResponseBody, Head, isRepeatable: Bool) {
+            // The request's own body is not sent.
+            let request = body.map { _ in request.showing(.none) } ?? request
             let body = body ?? RequestBody(of: request)
             if try isWrapped(request) {
                 let (data, response) = try await wrappedData(for: await request.carrying(body), isStreamed: true)

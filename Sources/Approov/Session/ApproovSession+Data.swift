@@ -111,9 +111,7 @@ extension ApproovSession {
     nonisolated(nonsending) private func upload(
         for request: URLRequest, body: RequestBody, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
-        var request = request
-        if request.httpBodyStream != nil { request.httpBodyStream = nil }
-        return try await data(for: request, body: body, observation: observation)
+        try await data(for: request, body: body, observation: observation)
     }
 
     /// Performs a request and reads the whole response, unless it is wiped before.
@@ -161,6 +159,8 @@ extension ApproovSession {
     private func collected(
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
+        // The request's own body is not sent.
+        let request = body.map { _ in request.showing(.none) } ?? request
         let body = body ?? RequestBody(of: request)
         if try isWrapped(request) {
             return try await observation.waiting { [self, limit = observation.bodyLimit] in
@@ -192,6 +192,19 @@ extension ApproovSession {
 }
 
 extension URLRequest {
+    /// The request with this body in place of its own.
+    ///
+    /// - Parameter body: The body. One from memory comes into `httpBody`; a file or a stream does not.
+    func showing(_ body: RequestBody) -> URLRequest {
+        let data: Data? = if case .bytes(let bytes) = body { Data(bytes) } else { nil }
+        guard httpBody != data || httpBodyStream != nil else { return self }
+        var request = self
+        // In this order: on Linux, taking the stream away takes the body away, too.
+        if request.httpBodyStream != nil { request.httpBodyStream = nil }
+        request.httpBody = data
+        return request
+    }
+
     /// The maximum size in bytes of a streamed body for a protocol class, which gets it as a whole.
     private static let maximumCarriedBytes = 64 << 20
 

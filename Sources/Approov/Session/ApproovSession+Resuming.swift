@@ -119,12 +119,20 @@ extension ApproovSession {
         let sent = try await performer.perform(prepared, body: .none, observation: observation)
         let head = try performer.head(of: sent)
         var current = token
+        let size: Int?
         switch ResumableDownload.answer(sent.response, to: token) {
-        case .rest: try file.cut(to: file.size)
-        case .whole:
-            try file.cut(to: 0)
+        case .rest(let announced):
+            size = announced
+            try file.cut(to: file.size)
+        case .whole(let announced):
+            size = announced
             current = ResumableDownload.token(for: request, sent.response, file: file.url)
-            if token != nil, current == nil { file.discard() }
+            if token != nil, current == nil {
+                // Not into the token's file: after a crash, the token would take these bytes for its own.
+                file.discard()
+                file = try DownloadFile()
+            }
+            try file.cut(to: 0)
         case .foreign: return .foreign
         case .complete where file.isExact:
             try observation.flight?.check()
@@ -145,14 +153,14 @@ extension ApproovSession {
         let start = file.size
         let flight = observation.flight
         if var begun = current {
-            file.keepForLater()
+            if onToken != nil { file.keepForLater() }
             begun.offset = file.size
             try flight?.check()
             onToken?(begun)
             current = begun
         }
         do {
-            try await Self.receive(sent.response.body, into: &file, of: &current, onToken, onProgress, flight)
+            try await Self.receive(sent.response.body, into: &file, upTo: size, of: &current, onToken, onProgress, flight)
         } catch {
             if var interrupted = current, flight?.isWiped != true {
                 interrupted.offset = file.size
@@ -168,11 +176,14 @@ extension ApproovSession {
     private static let stride = 64 << 20
 
     private static func receive(
-        _ body: ResponseBody, into file: inout DownloadFile, of token: inout ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
-        _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
+        _ body: ResponseBody, into file: inout DownloadFile, upTo size: Int?, of token: inout ResumeToken?,
+        _ onToken: (@Sendable (ResumeToken) -> Void)?, _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
     ) async throws {
         for try await part in body {
             try flight?.check()
+            if let size, part.count > size - file.size {
+                throw ApproovError(.networkingError, "the server sent more than the \(size) bytes that it announced; try again later")
+            }
             try file.write(part)
             onProgress?(TransferProgress(completed: file.size, total: token?.total))
             guard let onToken, let stored = token, file.size - stored.offset >= stride else { continue }
@@ -180,6 +191,10 @@ extension ApproovSession {
             token?.offset = file.size
             try flight?.check()
             if let token { onToken(token) }
+        }
+        if let size, file.size < size {
+            throw ApproovError(
+                .networkingError, "the download ended after \(file.size) of \(size) bytes: resume it with its newest token, or try again")
         }
     }
 }

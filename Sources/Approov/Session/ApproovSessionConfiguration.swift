@@ -50,7 +50,8 @@ public struct ApproovSessionConfiguration: Sendable {
     public var bindHeaders: [String] = []
     /// Computes the data that a request's token is bound to; nil, the default, to bind tokens to headers.
     ///
-    /// The closure gets the request as it is sent, without its token, and before the ``policy`` prepares it. If the closure returns nil or
+    /// The closure gets the request as it is sent, without its token, and before the ``policy`` prepares it; a body from memory is in
+    /// `httpBody`, and a file or a stream is not. If the closure returns nil or
     /// only spaces and tabs, ``unboundRequests`` decides about the request. An error that it throws prevents the request. The backend must
     /// compute the same data itself, and compare its hash with the token's claim `pay`. The closure must not keep or log what it sees.
     public var binding: (@Sendable (URLRequest) async throws -> String?)?

@@ -18,7 +18,8 @@ public struct PerRequestHeaders: Sendable {
     public enum Scope: Sendable, Hashable {
         /// Once for each call of the app; all attempts and redirects have the same values.
         case perCall
-        /// Again for each retry; an interceptor that decides about a retry does not see the values.
+        /// Again for each retry, and for a request that is sent again with another token unless a redirect led to it; an interceptor that
+        /// decides about a retry does not see the values.
         case perAttempt
     }
 

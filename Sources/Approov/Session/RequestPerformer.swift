@@ -37,7 +37,7 @@ struct RequestPerformer: Sendable {
         let deadline = RequestDeadline(after: totalTimeout, on: time, in: stations.life)
         var first = try RedirectStep(request, body: body, urls: urls)
         var step = first
-        /// Whether the next pass begins an attempt whose per-request headers are still to be made.
+        /// Whether the per-request headers of the next pass are still to be made.
         var lacksHeaders = !stations.perRequestHeaders.isOff
         var redirects = 0
         var attempt = 1
@@ -50,7 +50,7 @@ struct RequestPerformer: Sendable {
             var outcome: Result<SentRequest, any Error>
             do {
                 if lacksHeaders {
-                    step = try await begin(attempt, of: &first, by: deadline, observation)
+                    try await begin(&step, of: &first, isFirst: attempt == 1 && !isRenewed, by: deadline, observation)
                     lacksHeaders = false
                 }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
@@ -72,6 +72,11 @@ struct RequestPerformer: Sendable {
                 if !isRenewed, stations.token.isRenewed(after: sent, from: step) {
                     sent.ticket?.end()
                     isRenewed = true
+                    if !stations.perRequestHeaders.isOff, redirects == 0 {
+                        // A nonce that is sent twice would look like a replay.
+                        step.perRequestFields = first.perRequestFields
+                        lacksHeaders = true
+                    }
                     continue
                 }
                 if stations.validation.isOff, stations.response.interceptors.isEmpty { return sent }
@@ -115,26 +120,28 @@ struct RequestPerformer: Sendable {
         }
     }
 
-    /// Makes the per-request headers of an attempt, as soon as the gate is open.
+    /// Makes the per-request headers of an attempt, or of its repetition with another token, as soon as the gate is open.
     ///
     /// The pass then enters the gate again, which is immediate. If the gate closes in between, the headers are as old as that second wait.
     ///
     /// - Parameters:
-    ///   - attempt: The number of the attempt, starting with 1.
+    ///   - step: The step to send; on return, with the headers.
     ///   - first: The caller's request; on return from the first attempt, with the headers of the call.
+    ///   - isFirst: Whether the call begins with this step.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The observers of the transfer.
-    /// - Returns: The step with which the attempt begins.
     /// - Throws: Errors of the gate; `FinalError` when the app names a header that it must not set, or one that is malformed.
     private func begin(
-        _ attempt: Int, of first: inout RedirectStep, by deadline: RequestDeadline, _ observation: RequestObservation
-    ) async throws -> RedirectStep {
+        _ step: inout RedirectStep, of first: inout RedirectStep, isFirst: Bool, by deadline: RequestDeadline,
+        _ observation: RequestObservation
+    ) async throws {
         try await stations.gate.wait(by: deadline, observation)
         do {
-            if attempt == 1 { try stations.perRequestHeaders.beginCall(&first) }
-            var step = first
+            if isFirst {
+                try stations.perRequestHeaders.beginCall(&first)
+                step = first
+            }
             try stations.perRequestHeaders.beginAttempt(&step)
-            return step
         } catch {
             throw FinalError(cause: error)
         }

@@ -193,6 +193,11 @@ final class RequestStations: Sendable {
             }
             // The task may have been suspended meanwhile. What stations 4 to 6 added ages while it is.
             if let control = observation.control, control.isSuspended {
+                if let ticket {
+                    // Nothing was sent yet, so no barrier must wait for this request. It begins again once the task resumes.
+                    ticket.end()
+                    throw GateTicket.GateClosed()
+                }
                 try await wait(for: control, by: deadline, observation)
                 hop = try allowedHop(of: step)
                 continue

@@ -7,10 +7,10 @@ import HTTPTypes
 enum ResumableDownload {
     /// What a response to a request for the rest means.
     enum Answer: Equatable {
-        /// The rest.
-        case rest
-        /// The whole content, or something of another version: the file begins again.
-        case whole
+        /// The rest, after which the file has `size` bytes.
+        case rest(size: Int)
+        /// The whole content, or something of another version: the file begins again. `size` is in bytes, nil when unknown.
+        case whole(size: Int?)
         /// The rest of something else: it must not be appended.
         case foreign
         /// There is no rest, because the token has all bytes.
@@ -59,14 +59,16 @@ enum ResumableDownload {
     /// - Returns: What it means.
     static func answer(_ response: TransportResponse, to token: ResumeToken?) -> Answer {
         switch response.status {
-        case 200: return .whole
+        case 200: return .whole(size: size(of: response))
         case 206:
+            // A server may send less than the rest (RFC 9110, section 15.3.7): only a range up to the known end makes the file complete.
             guard let token, token.offset > 0, let range = range(response), range.start == token.offset,
                 token.total == nil || range.total == nil || range.total == token.total,
+                let total = range.total ?? token.total, range.last == total - 1,
                 response.headerFields[values: .eTag] == [token.etag], response.url.origin == token.origin,
                 !response.headerFields.contains(.contentEncoding)
             else { return .foreign }
-            return .rest
+            return .rest(size: total)
         case 416:
             guard let token else { return .other }
             return hasAll(token, says: response) ? .complete : .noRest
@@ -86,8 +88,14 @@ enum ResumableDownload {
         guard let url = request.url, etags.count == 1, isStrong(etags[0]), !response.headerFields.contains(.contentEncoding),
             response.headerFields[.acceptRanges]?.lowercased() != "none"
         else { return nil }
-        let total = response.headerFields[.contentLength].flatMap { Int($0) }
-        return ResumeToken(url: url, etag: etags[0], offset: 0, total: total, file: file, origin: response.url.origin)
+        return ResumeToken(
+            url: url, etag: etags[0], offset: 0, total: size(of: response), file: file, origin: response.url.origin)
+    }
+
+    /// The number of bytes that a response announces; nil when it does not, or when they may be unpacked on the way.
+    private static func size(of response: TransportResponse) -> Int? {
+        guard !response.headerFields.contains(.contentEncoding) else { return nil }
+        return response.headerFields[.contentLength].flatMap { number($0[...]) }
     }
 
     /// Whether the text is an entity-tag that is not weak: a weak one promises equal meaning, not equal bytes.
@@ -109,17 +117,17 @@ enum ResumableDownload {
         return isSame && response.url.origin == token.origin
     }
 
-    /// Reads Content-Range (RFC 9110, section 14.4) of one range that reaches to the end.
-    private static func range(_ response: TransportResponse) -> (start: Int, total: Int?)? {
+    /// Reads Content-Range (RFC 9110, section 14.4) of one range.
+    private static func range(_ response: TransportResponse) -> (start: Int, last: Int, total: Int?)? {
         let values = response.headerFields[values: .contentRange]
         guard values.count == 1, values[0].lowercased().hasPrefix("bytes ") else { return nil }
         let parts = values[0].dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let start = number(ends[0]), let last = number(ends[1]), start <= last else { return nil }
-        if parts[1] == "*" { return (start, nil) }
-        guard let total = number(parts[1]), last == total - 1 else { return nil }
-        return (start, total)
+        if parts[1] == "*" { return (start, last, nil) }
+        guard let total = number(parts[1]) else { return nil }
+        return (start, last, total)
     }
 
     private static func number(_ text: Substring) -> Int? {

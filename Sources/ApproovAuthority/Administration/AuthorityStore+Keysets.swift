@@ -51,7 +51,8 @@ extension AuthorityStore {
             if let host = try AccountHost.all(in: database).first(where: { $0.settings.kid == kid }) {
                 throw AuthorityError(
                     .keysetInUse,
-                    "tokens of \(host.name) are signed with keyset \(kid); first replace the host: approov api -add \(host.name) …")
+                    "keyset \(kid) signs the tokens of \(host.name); first give the host another key: approov api -pins '\(host.name)' -keySetKID KID, "
+                        + "or -noKeySet for the account secret")
             }
             try Self.refuseOnlyCustomKeyset(kid, in: database)
             try database.execute(sql: "DELETE FROM keyset WHERE kid = ?", arguments: [kid])

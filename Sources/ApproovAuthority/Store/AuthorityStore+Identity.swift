@@ -57,7 +57,7 @@ extension AuthorityStore {
     static func endpoint(in database: Database) throws -> Endpoint? {
         guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
         guard let url = URL(string: row["url"]) else {
-            throw AuthorityError(.storeDamaged, "the authority's URL in the store cannot be read; restart the authority")
+            throw AuthorityError(.storeDamaged, "the authority's URL in the store cannot be read; restore the store from a backup")
         }
         let pins: String = row["pins"]
         return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])

@@ -77,8 +77,8 @@ struct APICommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Compare a host's pins with the certificates that it presents now. For an oblivious host, to which no app connects, ask the \
-            gateway whether it accepts the published key, and check the relay in the host's place. Exits 1 if apps are refused or soon \
-            will be.
+            gateway whether it accepts the published key, and check the relay in the host's place. Exits 1 for present and coming \
+            problems.
             """, valueName: "host[:port]"))
     var check: String?
 

@@ -48,8 +48,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             encapsulated key for as long as it accepts the request's Date
             (--replay-window), or, without a Date, for the life of the gateway's
             key. Each request takes 11 to 22 bytes of memory. When --remember is
-            reached, the gateway logs it and asks requests without a Date for one,
-            until the --overlap of the next --rotate has ended. After a restart the
+            reached, the gateway logs it and refuses requests without a Date for as
+            long as it accepts their key. After a restart the
             gateway no longer knows earlier requests without a Date; --require-date
             refuses such requests. Run one process: two gateways do not know each
             other's requests.

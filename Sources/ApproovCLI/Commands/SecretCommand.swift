@@ -35,7 +35,7 @@ struct SecretCommand: AsyncParsableCommand {
             with it; a backend checks them with the same key, so keep it like a
             password. The key is what base64url decodes to. Tokens name it in
             their claim mskid: its first six bytes, which are visible characters.
-            Apps of oblivious hosts receive none.
+            An attestation for an oblivious host brings none.
 
             During the overlap apps still receive the old key: give every backend
             both before it ends (get-base64url prints the new key at once, and with

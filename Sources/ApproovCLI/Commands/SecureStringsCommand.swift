@@ -9,8 +9,8 @@ struct SecureStringsCommand: AsyncParsableCommand {
         discussion: """
             The authority sends the strings to an app after genuine evidence, and
             to no other app, so that a secret such as an API key is in none of the
-            app's files. The app looks a string up by its key. Apps of oblivious
-            hosts receive none.
+            app's files. The app looks a string up by its key. An attestation for
+            an oblivious host brings none.
 
             -addKey adds a string, or gives an existing one a new value. An
             account has at most 16 strings. A key has 1 to 64 visible ASCII

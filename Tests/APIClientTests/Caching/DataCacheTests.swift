@@ -292,6 +292,33 @@ import Testing
         #expect(setting.cache.count == 0)
     }
 
+    @Test("Equal requests at the same time do not share a response that came after a redirect, nor one that a validator refused then")
+    func redirectedTogether() async throws {
+        struct Odd: ResponseValidating {
+            func validate(_ head: HTTPURLResponse, body: Data?) throws {
+                guard let body, String(decoding: body, as: UTF8.self) != "2" else { throw ApproovError.responseRefused("even") }
+            }
+        }
+        let setting = try Setting()
+        let session = try setting.session { $0.validators = [Odd()] }
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            if request.url.target == "/" { try await gate.wait() }
+            return try await api(request)
+        }
+        let all = Task {
+            await withTaskGroup(of: String.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { (try? await setting.get(session, "https://api.test/moved")) ?? "refused" }
+                }
+                return await group.reduce(into: [String]()) { $0.append($1) }
+            }
+        }
+        #expect(await eventually { setting.cache.waiterCount == 3 && gate.waiterCount == 1 })
+        gate.open()
+        #expect(await all.value.sorted() == ["1", "3", "refused"])
+    }
+
     @Test("A response to a request that the policy changed is not kept")
     func policy() async throws {
         struct Naming: AttestationPolicy {

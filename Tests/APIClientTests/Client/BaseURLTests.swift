@@ -34,7 +34,8 @@ import Testing
             "evil.example.com:80",
             "../canary", "items/../../canary", "items/..", "..", ".", "./items", "%2e%2e/canary", "%2E%2E/canary", ".%2e/canary",
             "items/%2E",
-            "..%2fcanary", "items/%2e%2e%2Fcanary", "..%5ccanary", "..\\canary", "\\\\evil.example.com\\canary", "/\\evil.example.com",
+            "..%2fcanary", "items/%2e%2e%2Fcanary", "items/..;/..;/canary", "items/..%3Bx=1/canary", "items/.;", "..%5ccanary",
+            "..\\canary", "\\\\evil.example.com\\canary", "/\\evil.example.com",
             "items#canary",
             "a b", "é", "a\r\nX-Canary: 1", "a\u{0}", "a<b", "a%", "a%zz", "user:pass@evil.example.com", "a@b:c", ":80@evil.example.com",
         ])

@@ -89,13 +89,15 @@ private actor Caller {
     @Test("A child is one segment, whatever its text")
     func children() throws {
         for (segment, encoded) in [
-            ("8", "8"), ("a/b", "a%2Fb"), ("../x", "..%2Fx"), ("?x=1", "%3Fx%3D1"), ("#", "%23"), ("é \r\n", "%C3%A9%20%0D%0A"),
+            ("8", "8"), ("a/b", "a%2Fb"), ("..x/y", "..x%2Fy"), ("?x=1", "%3Fx%3D1"), ("#", "%23"), ("é \r\n", "%C3%A9%20%0D%0A"),
             ("%2e", "%252e"),
             ("a+b", "a%2Bb"), ("@evil:80", "%40evil%3A80"), ("...", "..."),
         ] {
             #expect(try resource("items?x=1").child(segment).url.absoluteString == "https://api.example.com/v1/items/" + encoded)
         }
-        for segment in ["", ".", ".."] { #expect(code { try resource().child(segment) } == .invalidURL) }
+        for segment in ["", ".", "..", "../x", "a/../x", "..\\x", "x\\..", "..;/x", "..;a"] {
+            #expect(code { try resource().child(segment) } == .invalidURL)
+        }
     }
 
     @Test("A reference is resolved against the resource, within the base URL")

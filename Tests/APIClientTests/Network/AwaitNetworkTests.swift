@@ -100,6 +100,24 @@ import Testing
         #expect(transport.requests.count == 1)
     }
 
+    @Test("The wait ends with the request's time, and nothing is sent")
+    func deadline() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForResource = 5
+        var settings = ApproovSessionConfiguration()
+        let waiting = AwaitNetwork(monitor: NetworkMonitor(testing: .unreachable), timeout: .seconds(30), spread: .zero, clock: world.clock)
+        settings.interceptors = [waiting]
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: configuration), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: settings)
+        let answer = Task { try await session.data(for: URLRequest("https://api.test/")) }
+        await world.clock.sleepers(atLeast: 2)
+        world.clock.advance(by: .seconds(5))
+        await #expect(throws: ApproovError(.timedOut, "")) { try await answer.value }
+        #expect(world.apiRequests.isEmpty)
+    }
+
     @Test("A session with the interceptor holds its requests back")
     func session() async throws {
         let monitor = NetworkMonitor(testing: .unreachable)

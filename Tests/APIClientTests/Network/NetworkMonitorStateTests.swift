@@ -58,6 +58,22 @@ import Testing
         }
     }
 
+    @Test("While routes change all the time, every fifth list counts, except that a missing route may be there", arguments: [true, false])
+    func neverQuiet(hasRoute: Bool) {
+        var state = NetworkMonitorState()
+        let change = NetlinkBytes.message(NetlinkBytes.deletedLink, flags: 0, sequence: 0)
+        _ = read(&state, links: [], routes: [], from: 1)
+        #expect(state.status == .unreachable)
+        for round in 1...10 as ClosedRange<UInt32> {
+            let sequence = 2 * round + 1
+            let actions = read(
+                &state, links: change + NetlinkBytes.link(2, sequence: sequence),
+                routes: hasRoute ? NetlinkBytes.route(2, sequence: sequence + 1) : [], from: sequence)
+            #expect(actions.last == .pause)
+            #expect(actions.contains(.publish(hasRoute ? .reachable : .unknown)) == (round == 5))
+        }
+    }
+
     @Test("Lost or malformed messages begin new lists, and the rest of the old one is ignored")
     func overrun() {
         var state = NetworkMonitorState()

@@ -180,6 +180,52 @@ import Testing
         }
     }
 
+    /// A session whose server announces 200 bytes, gives the first 100, and then so many for the rest.
+    private static func shortSession(rest: Int = 0, first: Int = 100) throws -> ApproovSession {
+        let transport = InProcessTransport { request in
+            let isRest = request.headerFields.contains(.range)
+            var fields: HTTPFields = [.eTag: "\"v1\""]
+            if isRest { fields[.contentRange] = "bytes 100-199/200" } else { fields[.contentLength] = "200" }
+            return TransportResponse(
+                status: isRest ? 206 : 200, headerFields: fields, url: request.url,
+                body: ResponseBody(bytes: [UInt8](repeating: 7, count: isRest ? rest : first)))
+        }
+        return try ApproovSession(service: nil, configuration: .over(transport))
+    }
+
+    @Test("A server that sends less or more than it announced interrupts the download, and never completes it", arguments: [50, 101])
+    func anotherSize(rest: Int) async throws {
+        let session = try Self.shortSession(rest: rest)
+        let tokens = Shared<[ResumeToken]>([])
+        for _ in 0..<2 {
+            let error = await #expect(throws: ApproovError.self) {
+                try await session.download(for: URLRequest("https://api.test/file"), resuming: tokens.value.last) { token in
+                    tokens.change { $0.append(token) }
+                }
+            }
+            #expect(error?.code == .networkingError && error?.isRetryable == true)
+        }
+        #expect(tokens.value.map(\.offset) == [0, 100, 100, rest == 50 ? 150 : 100])
+        DownloadFile.remove(try #require(tokens.value.last).file)
+    }
+
+    @Test("An interrupted download whose token no one gets leaves no file")
+    func noOwner() async throws {
+        let size = 137
+        func files() throws -> [URL] {
+            let folder = FileManager.default.temporaryDirectory
+            return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
+                $0.lastPathComponent.hasPrefix("approov-download-") && (try? Data(contentsOf: $0).count) == size
+            }
+        }
+        let session = try Self.shortSession(first: size)
+        _ = try? await session.download(for: URLRequest("https://api.test/file"), resuming: nil)
+        #expect(try files().isEmpty)
+        _ = try? await session.download(for: URLRequest("https://api.test/file"), resuming: nil) { _ in }
+        #expect(try files().count == 1)
+        for file in try files() { DownloadFile.remove(file) }
+    }
+
     @Test("A server that has no rest ends the download, and its file is removed")
     func noRest() async throws {
         let files = FileServer(Content(size: 1 << 20, seed: 1))

@@ -1,5 +1,6 @@
 import Approov
 import ApproovTesting
+import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -28,6 +29,40 @@ import Testing
                     for _ in 0..<count { feed.yield([UInt8](repeating: 7, count: 1_000)) }
                     feed.finish()
                 }))
+    }
+
+    @Test("The binding is computed from the body that is sent; an interceptor sees neither that nor the request's own")
+    func shownBody() async throws {
+        struct Noting: RequestInterceptor {
+            let seen = Shared<[Data?]>([])
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                seen.change { $0.append(request.httpBodyStream == nil ? request.httpBody : Data("stream".utf8)) }
+                return request
+            }
+        }
+        let world = try World()
+        let noting = Noting()
+        let session = try world.configured {
+            $0.binding = { String(decoding: $0.httpBody ?? Data("none".utf8), as: UTF8.self) }
+            $0.interceptors = [noting]
+        }
+        let own = URLRequest("https://api.test/", method: "PUT", body: "own")
+        var streamed = URLRequest("https://api.test/", method: "PUT")
+        streamed.httpBodyStream = InputStream(data: Data("own".utf8))
+        for request in [own, streamed] {
+            _ = try await session.upload(for: request, from: Data("sent".utf8))
+            _ = try await session.upload(for: request, body: .bytes(Array("sent".utf8)))
+            _ = try await session.upload(for: request, body: Self.stream(1, length: nil))
+        }
+        _ = try await session.data(for: own)
+        let sent = try world.apiRequests.map { try pay(ofToken: try #require($0.headerFields[.approovToken])) }
+        let expected = ["sent", "sent", "none", "sent", "sent", "none", "own"]
+        #expect(sent == expected.map { Binding.payHash(of: $0) })
+        #expect(noting.seen.value == expected.map { $0 == "own" ? Data($0.utf8) : nil })
+        let bodies = world.apiRequests.map {
+            if case .bytes(let bytes) = $0.body { String(decoding: bytes, as: UTF8.self) } else { "none" }
+        }
+        #expect(bodies == expected)
     }
 
     @Test("A stream of known length is uploaded with that length", arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])

@@ -135,6 +135,35 @@ import Testing
         #expect(world.apiRequests.last?.url.target == "/suspended")
     }
 
+    @Test("A barrier does not wait for a suspended task that has sent nothing, and the task waits for the gate when it is resumed")
+    func suspendedAtBarrier() async throws {
+        let world = try World()
+        let attesting = Gate()
+        world.authority.script.value.fault = { request in
+            if request.url.target == "/v1/attestations" { try await attesting.wait() }
+            return nil
+        }
+        let gate = RequestGate(clock: world.clock)
+        let session = try world.configured { $0.gate = gate }
+        let status = Shared<Int?>(nil)
+        let task = session.dataTask(with: URLRequest("https://api.test/suspended")) { _, response, _ in
+            status.value = (response as? HTTPURLResponse)?.statusCode
+        }
+        task.resume()
+        #expect(await eventually { attesting.waiterCount == 1 })
+        task.suspend()
+        attesting.open()
+        // The clock stands still: a barrier that waited for the task would never begin.
+        #expect(try await gate.barrier { world.apiRequests.count } == 0)
+        gate.pause()
+        task.resume()
+        #expect(await eventually { gate.waitingCount == 1 })
+        #expect(world.apiRequests.isEmpty)
+        gate.resume()
+        #expect(await eventually { task.state == .completed })
+        #expect(status.value == 200)
+    }
+
     @Test("Tasks of a session have different numbers")
     func identifiers() throws {
         let session = try World().session()

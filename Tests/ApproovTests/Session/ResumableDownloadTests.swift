@@ -27,11 +27,14 @@ import Testing
 
     @Test("Only the rest of the same content of the same server is taken for the rest")
     func rest() throws {
-        #expect(try Self.answer(206, "bytes 400-999/1000") == .rest)
-        #expect(try Self.answer(206, "bytes 400-999/*") == .rest)
-        #expect(try Self.answer(206, "Bytes 400-1999/2000", total: nil) == .rest)
+        #expect(try Self.answer(206, "bytes 400-999/1000") == .rest(size: 1_000))
+        #expect(try Self.answer(206, "bytes 400-999/*") == .rest(size: 1_000))
+        #expect(try Self.answer(206, "Bytes 400-1999/2000", total: nil) == .rest(size: 2_000))
+        // Without any total, no one knows whether the range reaches to the end.
+        #expect(try Self.answer(206, "bytes 400-999/*", total: nil) == .foreign)
         for range in [
-            nil, "", "bytes 401-999/1000", "bytes 0-999/1000", "bytes 400-998/1000", "bytes 400-999/1001", "bytes 400-1000/1001",
+            nil, "", "bytes 401-999/1000", "bytes 0-999/1000", "bytes 400-998/1000", "bytes 400-499/*", "bytes 400-999/1001",
+            "bytes 400-1000/1001",
             "bytes */1000", "bytes 400-/1000", "bytes -400/1000", "bytes 400-399/400", "items 400-999/1000", "bytes 400-999",
             "bytes 400-999/",
             "bytes +400-999/1000", "bytes 400-99999999999999999999/1000", "bytes 400-999/1000/1",
@@ -42,7 +45,7 @@ import Testing
         #expect(try Self.answer(206, "bytes 400-999/1000", etag: "\"v2\"") == .foreign)
         #expect(try Self.answer(206, "bytes 400-999/1000", encoding: "gzip") == .foreign)
         #expect(try Self.answer(206, "bytes 400-999/1000", url: "https://other.test/file") == .foreign)
-        #expect(try Self.answer(200, nil) == .whole)
+        #expect(try Self.answer(200, nil) == .whole(size: nil))
         #expect(try Self.answer(416, nil) == .noRest)
         #expect(try Self.answer(416, "bytes */1000") == .noRest)
         for status in [204, 301, 404, 500] { #expect(try Self.answer(status, nil) == .other) }

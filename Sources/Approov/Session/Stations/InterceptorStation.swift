@@ -70,7 +70,9 @@ struct InterceptorStation: Sendable {
             switch kind {
             case .leavesRequests: continue
             case .delays(let interceptor):
-                if isSent { _ = try await passed(changed ?? draft.current, by: interceptor, deadline) }
+                guard isSent else { continue }
+                let request = changed ?? draft.current
+                _ = try await deadline.limit { try await passed(request, by: interceptor, deadline) }
             case .adds(let interceptor):
                 if let request = changed.take() { try draft.adopt(request) }
                 try add(from: interceptor, to: &draft, hasLeftOrigin, call)

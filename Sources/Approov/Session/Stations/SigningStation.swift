@@ -14,6 +14,8 @@ struct SigningStation: Sendable {
         let service: ApproovService
         /// The header fields to cover where present, before Content-Digest.
         let fields: [HTTPField.Name]
+        /// The headers that tokens are bound to.
+        let binding: [HTTPField.Name]
         let lifetime: Int64
     }
 
@@ -56,7 +58,8 @@ struct SigningStation: Sendable {
         let usual = [names.token, names.traceID, .authorization, .contentLength, .contentType].compactMap { $0 }
         // The token may be in Authorization, and a caller may name what is covered anyway.
         for name in try usual + signing.additionalFields.map(Self.coveredName) where !fields.contains(name) { fields.append(name) }
-        setup = Setup(signing: signing, service: service, fields: fields, lifetime: signing.lifetime.components.seconds)
+        setup = Setup(
+            signing: signing, service: service, fields: fields, binding: names.binding, lifetime: signing.lifetime.components.seconds)
     }
 
     /// Whether the session does not sign, so that the station has nothing to do.
@@ -78,7 +81,14 @@ struct SigningStation: Sendable {
                 "\(draft.url.host) is called over Oblivious HTTP, and a signature would name the installation: call it with a session that"
                     + " does not sign")
         }
+        let bound = setup.binding.map { draft.fields[values: $0] }
         try await describeContent(&draft, setup.signing, by: deadline)
+        for (name, values) in zip(setup.binding, bound) where draft.fields[values: name] != values {
+            throw ApproovError(
+                .signingFailed,
+                "the token is bound to \(name), and a request that is signed gets another \(name): set the header to what is sent (SHA-256 for"
+                    + " Content-Digest), or bind tokens to another header")
+        }
         do {
             let message = SignableMessage.request(
                 try SignableRequest(method: draft.method.rawValue, target: TargetURI(draft.url.text), fields: draft.fields))

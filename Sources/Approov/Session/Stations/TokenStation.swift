@@ -32,8 +32,10 @@ struct TokenStation: Sendable {
     ) async throws {
         if let rule = hop.rule, let authorizer {
             let idleTimeout = draft.idleTimeout
+            // The closure for the binding sees the body that is sent.
+            let request = authorizer.computesBinding ? draft.timedRequest.showing(draft.body) : draft.timedRequest
             draft.token = try await authorizer.authorize(
-                &draft.fields, of: draft.timedRequest, to: draft.url, rule: rule,
+                &draft.fields, of: request, to: draft.url, rule: rule,
                 // Wait for the authority no longer than for the host itself.
                 timeout: { min(try deadline.remaining, idleTimeout) },
                 hasLostBinding: hasLostBinding(draft, step), flight: flight, life: deadline.life)

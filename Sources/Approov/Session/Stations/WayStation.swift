@@ -43,7 +43,7 @@ struct WayStation: Sendable {
             throw ApproovError(
                 .obliviousError,
                 "\(name) is not oblivious in the configuration, and this session sends no request directly: make the host oblivious with"
-                    + " `approov api -add … -oblivious`")
+                    + " `approov api -pins HOST -oblivious`, or with -add if the account does not have it")
         }
         guard !step.isBehindRelay else {
             throw ApproovError(

@@ -73,6 +73,25 @@ import Testing
         #expect(retrying.seen.value == [nil, nil, nil])
     }
 
+    @Test("A request that is sent again with another token gets a new value, unless a redirect led to it", arguments: [true, false])
+    func renewedToken(isRedirected: Bool) async throws {
+        let world = try World()
+        let rejected = Shared("")
+        world.api.value = { request in
+            if isRedirected, request.url.target == "/a" {
+                return TransportResponse(status: 307, headerFields: [.location: "/b"], url: request.url)
+            }
+            let isRejected = request.headerFields[.approovToken] == rejected.value
+            return TransportResponse(
+                status: isRejected ? 401 : 200, headerFields: isRejected ? [.wwwAuthenticate: "Approov"] : [:], url: request.url)
+        }
+        let session = try world.configured { $0.perRequestHeaders = counting(.perAttempt) }
+        rejected.value = await world.service.fetchToken(for: try #require(URL(string: "https://api.test/"))).token
+        world.clock.advance(by: .seconds(31))
+        #expect(try await session.data(for: URLRequest("https://api.test/a")).1.statusCode == 200)
+        #expect(try ids(world) == (isRedirected ? ["1", "1", "1"] : ["1", "2"]))
+    }
+
     /// A session with a gate and a value that says when it was made.
     private func gated(
         _ world: World, _ gate: RequestGate, _ scope: PerRequestHeaders.Scope, _ made: Shared<[Duration]>,

@@ -237,6 +237,21 @@ import Testing
         try verified(sent)
     }
 
+    @Test("A token that is bound to the digest is sent only with that digest")
+    func boundDigest() async throws {
+        let session = try session(.installation()) { $0.bindHeaders = ["Content-Digest"] }
+        let digest = ContentDigest(of: Array("order".utf8)).fieldValue
+        _ = try await session.data(for: URLRequest("https://api.test/", method: "POST", ["Content-Digest": digest], body: "order"))
+        try verified(sent)
+        let count = world.apiRequests.count
+        let error = await #expect(throws: ApproovError.self) {
+            try await session.data(
+                for: URLRequest("https://api.test/", method: "POST", ["Content-Digest": "sha-512=:AAAA:"], body: "order"))
+        }
+        #expect(error?.code == .signingFailed && error?.message.contains("AAAA") == false)
+        #expect(world.apiRequests.count == count)
+    }
+
     @Test("Another signature of the caller's stays, and one with the session's label is refused")
     func callersSignature() async throws {
         let session = try session(.installation())
