@@ -51,7 +51,7 @@ package struct HTTPListener: Sendable {
             wanted: limits.connections, upstream: limits.upstreamConnections, within: descriptors)
         if connections < limits.connections {
             logger.notice(
-                "fewer connections than configured are accepted, because this process may open too few descriptors; raise ulimit -n",
+                "the server accepts fewer connections than configured, because its limit of open files is too low; raise ulimit -n",
                 metadata: ["connections": "\(connections)", "configured": "\(limits.connections)", "descriptors": "\(descriptors)"])
         }
         return connections

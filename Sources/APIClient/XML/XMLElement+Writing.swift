@@ -19,7 +19,7 @@ extension XMLElement {
             throw APIError(.invalidBody, "the XML document is nested deeper than \(Self.maximumDepth) levels")
         }
         guard XMLCharacters.isName(name) else {
-            throw APIError(.invalidBody, "\"\(LoggableText.quoted(name))\" is not a name of XML")
+            throw APIError(.invalidBody, "\"\(LoggableText.quoted(name))\" is not a valid XML name")
         }
         output.append(UInt8(ascii: "<"))
         output += name.utf8
@@ -28,7 +28,7 @@ extension XMLElement {
             guard XMLCharacters.isName(attribute.name), names.insert(attribute.name).inserted else {
                 throw APIError(
                     .invalidBody,
-                    "the attribute \"\(LoggableText.quoted(attribute.name))\" of \(LoggableText.name(name)) occurs twice, or its name is not one of XML"
+                    "the attribute \"\(LoggableText.quoted(attribute.name))\" of \(LoggableText.name(name)) occurs twice, or is not a valid XML name"
                 )
             }
             output.append(UInt8(ascii: " "))

@@ -45,7 +45,7 @@ final class ProtectedHost: Sendable {
         guard !pins.isEmpty else {
             throw ApproovError(
                 .configurationError,
-                "it has no pins, and there are no managed trust roots: an empty list never means that every key is accepted")
+                "it has no pins, and there are no managed trust roots: give it two pins, or set managed trust roots")
         }
         return needsBackup ? try PublicKeysTrustEvaluator(pins: pins) : try PublicKeysTrustEvaluator(withoutBackup: pins)
     }

@@ -11,7 +11,7 @@ extension RequestBody {
     /// - Returns: The bytes.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the body is larger; any error from reading it.
     func collected(
-        upTo limit: Int, remedy: String = "over Oblivious HTTP it goes in chunks only, to a gateway that knows them"
+        upTo limit: Int, remedy: String = "over Oblivious HTTP, send less, or use a gateway that supports chunks"
     ) async throws -> Data {
         switch self {
         case .none: return Data()

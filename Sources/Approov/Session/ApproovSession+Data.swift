@@ -192,9 +192,10 @@ extension ApproovSession {
 }
 
 extension URLRequest {
-    /// The request with this body in place of its own.
+    /// The request with this body instead of the one that it has.
     ///
     /// - Parameter body: The body. One from memory comes into `httpBody`; a file or a stream does not.
+    /// - Returns: The request.
     func showing(_ body: RequestBody) -> URLRequest {
         let data: Data? = if case .bytes(let bytes) = body { Data(bytes) } else { nil }
         guard httpBody != data || httpBodyStream != nil else { return self }

@@ -276,7 +276,8 @@ public final class ApproovSession: Sendable {
         if WrappedSession.isForeign(request) {
             if allowedHosts != nil { throw AllowedHosts.foreignScheme }
             guard !performer.stations.way.isDirectRefused || request.url?.isFileURL == true else {
-                throw ApproovError(.obliviousError, "this session sends no request directly, and only http and https can go over a relay")
+                throw ApproovError(
+                    .obliviousError, "this session sends nothing directly, and a relay carries only http and https: use another session")
             }
             return true
         }

@@ -71,7 +71,7 @@ public struct AccountHost: Sendable {
             _ = try Pin.list(settings.pins)
         } catch {
             throw AuthorityError(
-                .malformedPin, "the pins of \(name) are not the pins of different keys; to print pins: approov pin -get HOST|FILE",
+                .malformedPin, "a pin of \(name) is malformed or given twice; to print pins: approov pin -get HOST|FILE",
                 cause: error)
         }
     }

@@ -92,7 +92,7 @@ struct CallCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("substitute-header"), parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "Replace this header's value, the key of a secure string, by the string; after a colon and a space, the text before the key. "
+            "Replace the secure string's key in this header with the string. Give text before the key after a colon and a space. "
                 + "For the URL's host only. Repeatable.", valueName: "name[: prefix]"))
     var substitutedHeaders: [String] = []
 

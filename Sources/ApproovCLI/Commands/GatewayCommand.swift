@@ -26,9 +26,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             speaks HTTP/1.1. Prints its URL on standard output when it is ready.
             SIGTERM and SIGINT let open requests end first.
 
-            A request or response may have 16 GiB in chunks, or --max-message bytes
-            whole. A request in chunks may take --request-timeout, a whole one at
-            most 120 seconds. Both end when the origin sends nothing for 60 seconds.
+            A request or response may be up to 16 GiB in chunks, or --max-message
+            bytes if sent whole. A request in chunks may take --request-timeout
+            seconds, a whole one 120. Both end when the origin sends nothing for 60 seconds.
 
             A client, here a relay, may hold a quarter of the connections. Behind
             your own balancer all clients count as one: let the balancer speak the

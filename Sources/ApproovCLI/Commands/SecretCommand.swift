@@ -33,8 +33,8 @@ struct SecretCommand: AsyncParsableCommand {
             the first one. Apps that pass attestation receive it, even those that a
             development key or a device's policy excuses, and sign their requests
             with it; a backend checks them with the same key, so keep it like a
-            password. The key is what base64url decodes to. Tokens name it in
-            their claim mskid: its first six bytes, which are visible characters.
+            password. Decode the printed base64url to get the key. Its first six
+            bytes, which are visible characters, are its ID: the token's claim mskid.
             An attestation for an oblivious host brings none.
 
             During the overlap apps still receive the old key: give every backend

@@ -20,8 +20,8 @@ struct SecureStringsCommand: AsyncParsableCommand {
             latest when their token expires (five minutes by default).
 
             Other users of this machine can see a value on the command line, so
-            read it from a file (@FILE) or from standard input (-). One line end
-            at the end is not part of the value. -list shows key and date, never
+            read it from a file (@FILE) or from standard input (-). A final newline
+            is not part of the value. -list shows key and date, never
             a value.
 
             Examples:

@@ -42,7 +42,7 @@ struct StoreOptions: ParsableArguments {
                 "--data is empty: give the folder of the store, or . for the current folder", exitCode: CommandFailure.usage)
         }
         guard obstacle != EACCES else {
-            throw CommandFailure("you may not open the store at \(path); run this as its owner: runuser -u OWNER -- approov …")
+            throw CommandFailure("you lack permission to open the store at \(path); run this as its owner: runuser -u OWNER -- approov …")
         }
         // The store itself reports every other obstacle.
         let store = try AuthorityStore(directory: directory, access: access, seed: seed)

@@ -42,7 +42,7 @@ public final class MemoryReplayStore: ReplayStore {
         case .full:
             throw ReplayStoreError(
                 .storeFull,
-                "the replay store holds \(capacity) records, and removes none before its end; make it with a larger capacity, or use an "
+                "the replay store is full: it keeps each of its \(capacity) records until it expires; give it a larger capacity, or use an "
                     + "SQLiteReplayStore")
         }
     }

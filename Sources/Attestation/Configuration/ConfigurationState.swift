@@ -59,7 +59,7 @@ package struct ConfigurationState: Sendable {
         let stored = try Self.chain(serialized: bytes)
         // Checked before the signatures: a new epoch usually has other keys.
         if let newest = stored.last.flatMap(Self.unverified), newest.account == initial.account, newest.epoch < initial.epoch {
-            throw AttestationError(.wrongEpoch, "it says that it is of epoch \(newest.epoch), before the initial one's \(initial.epoch)")
+            throw AttestationError(.wrongEpoch, "it claims epoch \(newest.epoch), but the initial configuration has epoch \(initial.epoch)")
         }
         // Start after the last match: after several key changes, the initial keys signed only the latest of them.
         let needed = Array(stored.suffix(from: stored.lastIndex(where: start.includes).map { $0 + 1 } ?? 0))
@@ -224,7 +224,7 @@ package struct ConfigurationState: Sendable {
         var signers: [PublicJWK] = []
         for index in signed.signatures.indices {
             guard let signer = known[index] ?? signed.signer(ofSignatureAt: index, among: newKeys) else {
-                throw AttestationError(.unknownSigner, "a key that may not sign made one of its signatures, or it was altered")
+                throw AttestationError(.unknownSigner, "an unknown key made one of the signatures, or the configuration was altered")
             }
             signers.append(signer)
         }
@@ -249,7 +249,7 @@ package struct ConfigurationState: Sendable {
     /// The epoch in the payload is a claim that nothing proves.
     private static func unknownSigner(of signed: SignedConfiguration, epoch: Int64) -> String {
         guard let claimed = unverified(signed)?.epoch, claimed != epoch else {
-            return "no key that may sign configurations made its signature, or it was altered"
+            return "no known key signed the configuration, or it was altered"
         }
         return claimed < epoch
             ? "it says that it is of the earlier epoch \(claimed), and no key of epoch \(epoch) signed it"

@@ -118,7 +118,8 @@ public final class TrustAnchors: Sendable {
         if let next = unexpired.min(by: { $0.notBefore < $1.notBefore }) {
             throw PinningError(
                 .anchorsNotYetValid,
-                "no root is valid yet, the next one, \(next.subject), from \(next.notBefore); set the clock right, or replace it")
+                "no root is valid yet; the first, \(next.subject), is valid from \(next.notBefore); correct the clock, or replace the roots"
+            )
         }
         guard let last = roots.max(by: { $0.notAfter < $1.notAfter }) else { return }
         throw PinningError(

@@ -108,9 +108,12 @@ struct PathFailure {
         case X509_V_ERR_KEYUSAGE_NO_CERTSIGN:
             (.wrongKeyUsage, "\(subject) issued another certificate, but its key usage lacks keyCertSign")
         case X509_V_ERR_PATH_LENGTH_EXCEEDED, X509_V_ERR_PROXY_PATH_LENGTH_EXCEEDED:
-            (.pathLengthExceeded, "the path has more certificates below \(subject) than its path length constraint allows")
+            (
+                .pathLengthExceeded,
+                "the path has more certificates below \(subject) than its path length constraint allows; use fewer intermediates"
+            )
         case X509_V_ERR_CERT_CHAIN_TOO_LONG:
-            (.pathTooLong, "the path to a root is too long")
+            (.pathTooLong, "the path to a root has too many intermediates; use fewer")
         case X509_V_ERR_PERMITTED_VIOLATION, X509_V_ERR_EXCLUDED_VIOLATION, X509_V_ERR_SUBTREE_MINMAX,
             X509_V_ERR_UNSUPPORTED_CONSTRAINT_TYPE, X509_V_ERR_UNSUPPORTED_CONSTRAINT_SYNTAX, X509_V_ERR_UNSUPPORTED_NAME_SYNTAX:
             (.nameConstraint, outsideConstraints)
@@ -140,7 +143,7 @@ struct PathFailure {
         switch code {
         case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE,
             X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY, X509_V_ERR_SIGNATURE_ALGORITHM_MISMATCH:
-            (.signatureFailure, "the signature of \(subject) is wrong, so its issuer did not sign it")
+            (.signatureFailure, "the signature of \(subject) does not verify with its issuer's key; issue it again")
         case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_EC_KEY_EXPLICIT_PARAMS:
             (.weakKey, "the key of \(subject) is too weak; use RSA of 2048 bits or more, P-256 or Ed25519")
         case X509_V_ERR_CA_MD_TOO_WEAK:

@@ -50,7 +50,8 @@ public final class LoopbackRedirect: Sendable {
     ///   over, and with code `configurationError` when this listener was used before or is not that of the request; `CancellationError`.
     public func grant(for request: AuthorizationRequest, timeout: Duration = .seconds(300)) async throws -> AuthorizationCodeGrant {
         guard request.redirectURI == redirectURI else {
-            throw OAuth2Error(.configurationError, "the request has another redirect URI than this listener; use redirectURI")
+            throw OAuth2Error(
+                .configurationError, "the request's redirect URI is not this listener's; make the request with the listener's redirectURI")
         }
         let taken = listener.withLock { listener in
             defer { listener = nil }

@@ -214,7 +214,7 @@ import Testing
     func otherEpoch() throws {
         let other = try TestAccount()
         let state = try account.state()
-        for (epoch, text) in [(Int64(1), "no key that may sign configurations"), (7, "the later epoch 7")] {
+        for (epoch, text) in [(Int64(1), "no known key signed"), (7, "the later epoch 7")] {
             let signed = try other.signed(other.configuration(version: 9, epoch: epoch))
             let error = #expect(throws: AttestationError.self) { try state.accepting([signed], now: TestAccount.now) }
             #expect(error?.code == .unknownSigner && error?.message.contains(text) == true, "\(error?.message ?? "")")

@@ -45,7 +45,7 @@ struct AllowListStation: Sendable {
         // The policy itself throws the refusal, which names the host and the remedy.
         if trust.refusesUnmatchedHosts, !hop.isEvaluated { _ = try trust.rule(for: step.url.host) }
         guard step.request.cachePolicy != .returnCacheDataDontLoad else {
-            throw ApproovError(.unsupported, "the session caches no response, so none can be returned without loading: use another policy")
+            throw ApproovError(.unsupported, "the session has no cache, so returnCacheDataDontLoad cannot work: set another cachePolicy")
         }
     }
 }

@@ -33,7 +33,8 @@ struct LogSettings: Equatable {
         self.init(level: standard)
         guard let name = environment["LOG_LEVEL"], !name.isEmpty else { return }
         guard let level = Self.level(named: name) else {
-            throw CommandFailure("LOG_LEVEL is not a log level; set it to one of \(Self.levels)", exitCode: CommandFailure.usage)
+            throw CommandFailure(
+                "the value of LOG_LEVEL is not a log level; set it to one of \(Self.levels)", exitCode: CommandFailure.usage)
         }
         self.level = level
     }
