@@ -51,13 +51,15 @@ package struct ListenerAddress: Sendable {
     ///   - certificatePEM: The certificate and its intermediates.
     ///   - keyPEM: Its private key, without a passphrase.
     /// - Returns: A configuration for TLS 1.2 and later with the certificate.
-    /// - Throws: `ListenerFailure` of kind `unreadableIdentity` when the certificate or key does not parse.
+    /// - Throws: `ListenerFailure` of kind `unreadableIdentity` when the certificate or key does not parse, or they do not belong together.
     package static func tls(certificatePEM: String, keyPEM: String) throws(ListenerFailure) -> TLSConfiguration {
         do {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8)).map { NIOSSLCertificateSource.certificate($0) }
             let key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
             var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
             tls.minimumTLSVersion = .tlsv12
+            // Fails for a key that does not belong to the certificate.
+            _ = try NIOSSLContext(configuration: tls)
             return tls
         } catch {
             throw .unreadableIdentity(error)

@@ -38,7 +38,7 @@ extension AuthorityStore {
         guard let pins = authorityPins ?? endpoint?.pins ?? identity?.pins else {
             throw AuthorityError(
                 .invalidConfiguration,
-                "the store does not know the authority's pins yet; start the authority once (approov serve), or give the pins")
+                "the store does not know the authority's pins yet; start the authority once: approov serve")
         }
         let ownRoots = authorityPins == nil ? (endpoint.map(\.trustRoots) ?? identity?.rootPEM) : nil
         let snapshot = snapshot

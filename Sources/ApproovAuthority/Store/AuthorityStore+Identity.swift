@@ -28,8 +28,8 @@ extension AuthorityStore {
     /// that configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two
     /// rotations.
     /// - Returns: The new identity.
-    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no server key; with code `identityFailed` or
-    ///   `storeUnusable`.
+    /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no server key, or the authority has not been served
+    ///   with its key since the last rotation; with code `identityFailed` or `storeUnusable`.
     @discardableResult
     public func rotateServerKey() async throws -> ServerIdentity {
         let date = time.date
@@ -39,6 +39,13 @@ extension AuthorityStore {
                     .invalidConfiguration,
                     "the store has no server key to rotate; it makes one when the authority is served without a certificate (approov serve)"
                 )
+            }
+            // Until then apps know only the pins of the key that is served, and a second rotation would drop the backup among them.
+            if let served = try Self.endpoint(in: database)?.pins, Set(served) != Set(saved.pins) {
+                throw AuthorityError(
+                    .invalidConfiguration,
+                    "the authority has not been served with the store's key since the key was rotated; first restart approov serve, without "
+                        + "--tls-cert, and wait until apps have the new pins")
             }
             let identity = try saved.rotated(now: date)
             try Self.save(identity, in: database)

@@ -177,16 +177,17 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             certificatePEM: files.certificate, keyPEM: files.key, backupPins: backupPin, trustRootsPEM: try roots(for: chain))
     }
 
-    /// Reads the roots of `--cacert`; nil without the option.
+    /// Reads the roots of `--cacert`; nil without the option, with a warning if this machine's own roots do not lead to the certificate.
     /// - Throws: `CommandFailure` when apps that trust these roots would refuse the server's certificates.
     private func roots(for chain: [Certificate]) throws -> String? {
-        guard let caCert, let tlsCert else { return nil }
+        guard let tlsCert else { return nil }
+        guard let caCert else {
+            warnOfUnknownRoot(of: chain, in: tlsCert)
+            return nil
+        }
         let roots = try Files.roots(at: caCert)
-        // On all addresses and without --public-url, the host that apps use is not known yet.
-        let name = publicURL.flatMap { URL(string: $0)?.host() } ?? (listensOnAllAddresses ? nil : listen.host)
-        guard let host = name.flatMap({ try? CanonicalHost($0) }) else { return roots.pem }
-        let judgement = ChainValidator.evaluate(
-            chain: chain, host: host, rule: TrustRule(evaluators: [DefaultTrustEvaluator()]), defaultAnchors: roots.anchors, time: Date())
+        guard let host = knownHost else { return roots.pem }
+        let judgement = Self.judgement(of: chain, for: host, under: roots.anchors)
         if case .failure(let refusal) = judgement {
             throw CommandFailure(
                 "apps would refuse this server: with the roots of --cacert \(caCert), the certificate in \(tlsCert) is not valid for "
@@ -194,5 +195,29 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
                     + "\(tlsCert), and name the authority's host with --public-url")
         }
         return roots.pem
+    }
+
+    /// The host that apps use; nil if it is not known yet: on all addresses and without --public-url.
+    private var knownHost: CanonicalHost? {
+        let name = publicURL.flatMap { URL(string: $0)?.host() } ?? (listensOnAllAddresses ? nil : listen.host)
+        return name.flatMap { try? CanonicalHost($0) }
+    }
+
+    private static func judgement(
+        of chain: [Certificate], for host: CanonicalHost, under anchors: TrustAnchors
+    ) -> Result<ServerTrust, TrustRefusal> {
+        ChainValidator.evaluate(
+            chain: chain, host: host, rule: TrustRule(evaluators: [DefaultTrustEvaluator()]), defaultAnchors: anchors, time: Date())
+    }
+
+    /// Warns if apps would not trust the certificate, as far as this machine's roots tell.
+    private func warnOfUnknownRoot(of chain: [Certificate], in file: String) {
+        guard let host = knownHost, let anchors = try? TrustAnchors.system(),
+            case .failure(let refusal) = Self.judgement(of: chain, for: host, under: anchors)
+        else { return }
+        Console.note(
+            "approov: apps may refuse this server: with this machine's roots, the certificate in \(file) is not valid for \(host) "
+                + "(\(refusal.reason): \(refusal.detail)); if its root is your own, give it with --cacert root.pem, and write the initial "
+                + "configuration again")
     }
 }

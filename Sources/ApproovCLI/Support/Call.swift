@@ -50,7 +50,7 @@ struct Call {
         do {
             try FileHandle.standardOutput.write(contentsOf: data)
         } catch {
-            throw CommandFailure("the response cannot be written to standard output: \(error.localizedDescription)")
+            throw CommandFailure("the response cannot be written to standard output: it was closed, or its disk is full")
         }
     }
 }

@@ -687,7 +687,7 @@ import Testing
         let other = CustomClaims.hash(of: [1])
         for _ in 0..<3 { #expect(try await attest(other).configurations == [newest]) }
         #expect(warnings().count == 1)
-        #expect(warnings().first?.contains("sdk -newEpoch") == true && warnings().first?.contains("another configuration") == true)
+        #expect(warnings().first?.contains("sdk -newEpoch") == true && warnings().first?.contains("a different configuration") == true)
         // The host that was added after the backup is unknown, and no evidence for it is judged.
         account.clock.advance(by: .seconds(3_600))
         #expect(await problem { _ = try await attest(other, host: "lost.example.com") } == .unknownHost)

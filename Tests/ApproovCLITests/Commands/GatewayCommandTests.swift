@@ -329,7 +329,7 @@ struct GatewayCommandTests {
                 #expect(answer.head.status == .badRequest)
                 #expect(String(decoding: answer.body, as: UTF8.self).contains(OHTTPProblemType.date))
             }
-            #expect(gateway.errors.components(separatedBy: "raise --remember").count == 2)
+            #expect(gateway.errors.components(separatedBy: "a larger --remember").count == 2)
         }
         #expect(target.counters.requests == 2)
         await target.stop()

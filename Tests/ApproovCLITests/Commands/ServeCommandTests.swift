@@ -198,6 +198,9 @@ struct ServeCommandTests {
         let rotated = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
         #expect(rotated.exitCode == 0)
         #expect(!rotated.output.contains(first))
+        // A second rotation would drop the only key that apps know.
+        let again = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
+        #expect(again.exitCode == 1 && again.errors.contains("first restart approov serve"))
         let second = try await presentedPin()
         #expect(second != first)
         #expect(rotated.output.contains(second))
@@ -214,6 +217,8 @@ struct ServeCommandTests {
         ]
         let run = try await serving(["--data", data] + own) { _ in }
         #expect(run.errors.contains("do not know this server's key"))
+        // Nor do they trust its root, which is not among this machine's.
+        #expect(run.errors.contains("apps may refuse this server") && run.errors.contains("--cacert root.pem"))
     }
 
     @Test("A start without --public-url keeps the URL that apps use, and a start with another one warns")

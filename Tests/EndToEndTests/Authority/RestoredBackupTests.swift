@@ -56,7 +56,7 @@ struct RestoredBackupTests {
         }
         app.forgetTokens()
         #expect(await app.fetchToken(for: url).status == .success)
-        #expect(authority.log.contains("apps have \(isChangedSince ? "another" : "a newer") configuration"), "\(authority.log)")
+        #expect(authority.log.contains("apps have \(isChangedSince ? "a different" : "a newer") configuration"), "\(authority.log)")
         #expect(authority.log.contains("sdk -newEpoch"))
         // The app is in its old configuration, and says so.
         #expect(app.configuration.hosts.keys.contains("lost.example.com"))
