@@ -71,7 +71,10 @@ struct OriginForwarder: Sendable {
             metrics.count(.date)
             warn(
                 .undatedFull,
-                "the memory for requests without a Date is full, so they are refused; restart the gateway with a larger --remember"
+                """
+                the memory for requests without a Date is full, so they are refused; restart the gateway with --require-date, or rotate its \
+                keys with --overlap 0 and then restart it with a larger --remember
+                """
             )
             throw InnerProblem.date
         case .full:

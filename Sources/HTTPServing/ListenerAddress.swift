@@ -23,7 +23,7 @@ package struct ListenerAddress: Sendable {
     ///   - port: The port; 0 lets the system choose.
     ///   - identity: The certificate with its intermediates, and its private key; nil for plain http.
     /// - Throws: `ListenerFailure` of kind `insecure` for plain http on an address that is not loopback, `unreadableIdentity` when the
-    ///   certificate or key does not parse.
+    ///   certificate or key does not parse, or they do not belong together.
     package init(host: String, port: Int, identity: (certificatePEM: String, keyPEM: String)?) throws(ListenerFailure) {
         guard identity != nil || Self.isLoopback(host) else { throw .insecure(host) }
         var tls: TLSConfiguration?

@@ -31,7 +31,9 @@ package struct ListenerFailure: Error {
     static func unreadableIdentity(_ cause: any Error) -> ListenerFailure {
         ListenerFailure(
             kind: .unreadableIdentity,
-            message: "the TLS certificate or its key cannot be read; give both in PEM, the key without a passphrase", cause: cause)
+            message:
+                "the TLS certificate or its key cannot be read, or they do not belong together; give both in PEM, the server's own certificate first, "
+                + "and the key without a passphrase", cause: cause)
     }
 
     static func cannotListen(on host: String, port: Int, _ cause: any Error) -> ListenerFailure {

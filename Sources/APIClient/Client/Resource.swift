@@ -28,7 +28,7 @@ public struct Resource: Sendable {
     /// - Parameter segment: Any text, such as an identifier; it is percent-encoded, so that it cannot add segments or a query.
     /// - Returns: The resource; this one's query is left out.
     /// - Throws: ``APIError`` with code `invalidURL` for an empty segment, for `.` and `..`, and for text that has them between slashes or
-    ///   backslashes, such as `../8`.
+    ///   backslashes, or before a semicolon, such as `../8`.
     public func child(_ segment: String) throws -> Resource {
         guard !segment.isEmpty, segment != ".", segment != ".." else {
             throw APIError(.invalidURL, "the segment is empty or a dot segment; check the value that it comes from")

@@ -48,7 +48,12 @@ struct NetworkMonitorState {
     }
 
     /// Takes note that messages were lost (`ENOBUFS`), or were malformed.
-    mutating func overrun() -> [Action] { pause() }
+    mutating func overrun() -> [Action] {
+        staleLists += 1
+        guard staleLists >= Self.maximumStaleLists else { return pause() }
+        staleLists = 0
+        return publish(.unknown) + pause()
+    }
 
     /// Takes note that the kernel does not answer: the status is unknown until something changes.
     mutating func failed() -> [Action] {

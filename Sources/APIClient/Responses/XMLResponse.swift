@@ -15,7 +15,7 @@ public struct XMLResponse: ResponseDeserializer {
         self.mediaTypes = mediaTypes
     }
 
-    private static let encodings: Set = ["utf-8", "us-ascii", "utf-16", "utf-16le", "utf-16be"]
+    private static let encodings: Set = ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be"]
 
     /// Reads the document, and returns its root element.
     ///

@@ -185,7 +185,7 @@ struct AttestationVerifier: Sendable {
         logger.warning(
             """
             apps have \(version > newest ? "a newer configuration than this store" : "a different configuration with this store's version number"), \
-            and accept none from this store until its version is higher than theirs, or ever if its signing key was changed meanwhile; if the store was restored from an older backup, run approov sdk \
+            and accept none from this store until its version is higher than theirs, and none at all if its signing key was changed meanwhile; if the store was restored from an older backup, run approov sdk \
             -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these apps are of an earlier \
             epoch, ship them the current initial configuration
             """,

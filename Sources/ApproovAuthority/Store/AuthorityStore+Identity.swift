@@ -44,8 +44,8 @@ extension AuthorityStore {
             if let served = try Self.endpoint(in: database)?.pins, Set(served) != Set(saved.pins) {
                 throw AuthorityError(
                     .invalidConfiguration,
-                    "the authority has not been served with the store's key since the key was rotated; first restart approov serve, without "
-                        + "--tls-cert, and wait until apps have the new pins")
+                    "the authority was last served with another key than the store's, which was rotated since, or with --tls-cert; first "
+                        + "restart approov serve, without --tls-cert, and wait until apps have the store's pins")
             }
             let identity = try saved.rotated(now: date)
             try Self.save(identity, in: database)

@@ -110,6 +110,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         if store.isMissing { try listen.checkThatItCanBeBound() }
         let logger = Logger(label: "approov.authority")
         let remarks = Remarks(logs, logger)
+        try warnOfUnknownRoot(remarks)
         let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil, remarks: remarks)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
@@ -177,14 +178,10 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             certificatePEM: files.certificate, keyPEM: files.key, backupPins: backupPin, trustRootsPEM: try roots(for: chain))
     }
 
-    /// Reads the roots of `--cacert`; nil without the option, with a warning if this machine's own roots do not lead to the certificate.
+    /// Reads the roots of `--cacert`; nil without the option.
     /// - Throws: `CommandFailure` when apps that trust these roots would refuse the server's certificates.
     private func roots(for chain: [Certificate]) throws -> String? {
-        guard let tlsCert else { return nil }
-        guard let caCert else {
-            warnOfUnknownRoot(of: chain, in: tlsCert)
-            return nil
-        }
+        guard let caCert, let tlsCert else { return nil }
         let roots = try Files.roots(at: caCert)
         guard let host = knownHost else { return roots.pem }
         let judgement = Self.judgement(of: chain, for: host, under: roots.anchors)
@@ -211,13 +208,14 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     }
 
     /// Warns if apps would not trust the certificate, as far as this machine's roots tell.
-    private func warnOfUnknownRoot(of chain: [Certificate], in file: String) {
-        guard let host = knownHost, let anchors = try? TrustAnchors.system(),
-            case .failure(let refusal) = Self.judgement(of: chain, for: host, under: anchors)
+    private func warnOfUnknownRoot(_ remarks: Remarks) throws {
+        guard let tlsCert, caCert == nil, let host = knownHost, let anchors = try? TrustAnchors.system(),
+            case .failure(let refusal) = try Self.judgement(
+                of: Certificate.all(inPEM: Files.text(at: tlsCert, what: "--tls-cert")), for: host, under: anchors)
         else { return }
-        Console.note(
-            "approov: apps may refuse this server: with this machine's roots, the certificate in \(file) is not valid for \(host) "
+        remarks.note(
+            "apps may refuse this server: with this machine's roots, the certificate in \(tlsCert) is not valid for \(host) "
                 + "(\(refusal.reason): \(refusal.detail)); if its root is your own, give it with --cacert root.pem, and write the initial "
-                + "configuration again")
+                + "configuration again; if it has another name, give that with --public-url", level: .warning)
     }
 }

@@ -85,6 +85,16 @@ import Testing
         #expect(state.receive([1, 2, 3]) == [.pause])
     }
 
+    @Test("Lists that are lost again and again make the status unknown, and are asked for again")
+    func alwaysOverrun() {
+        var state = NetworkMonitorState()
+        _ = read(&state, links: [], routes: [], from: 1)
+        for round in 1...10 {
+            _ = state.begin()
+            #expect(state.overrun() == (round == 5 ? [.publish(.unknown), .pause] : [.pause]))
+        }
+    }
+
     @Test("A refusal of the kernel makes the status unknown, until something changes")
     func refusal() {
         for refusal in [NetlinkBytes.failure(1, number: 1), NetlinkBytes.end(1, number: -1)] {

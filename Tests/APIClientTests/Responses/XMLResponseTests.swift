@@ -5,7 +5,8 @@ import Testing
     @Test(
         "A document is read under any media type of XML",
         arguments: [
-            "text/xml; charset=utf-8", "text/xml;charset=\"UTF-8\"", "text/xml; a=b; Charset=us-ascii", "application/xml",
+            "text/xml; charset=utf-8", "text/xml;charset=\"UTF-8\"", "text/xml; a=b; Charset=us-ascii", "text/xml; charset=utf8",
+            "application/xml",
             "application/soap+xml",
         ])
     func read(type: String) throws {

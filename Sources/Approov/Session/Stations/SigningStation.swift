@@ -81,7 +81,8 @@ struct SigningStation: Sendable {
                 "\(draft.url.host) is called over Oblivious HTTP, and a signature would name the installation: call it with a session that"
                     + " does not sign")
         }
-        let bound = setup.binding.map { draft.fields[values: $0] }
+        // A token that the app allowed to be unbound has nothing that could change.
+        let bound = token.key.payHash == nil ? [] : setup.binding.map { draft.fields[values: $0] }
         try await describeContent(&draft, setup.signing, by: deadline)
         for (name, values) in zip(setup.binding, bound) where draft.fields[values: name] != values {
             throw ApproovError(

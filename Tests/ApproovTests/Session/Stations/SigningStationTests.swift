@@ -250,6 +250,13 @@ import Testing
         }
         #expect(error?.code == .signingFailed && error?.message.contains("AAAA") == false)
         #expect(world.apiRequests.count == count)
+        // An unbound token does not mind.
+        let unbound = try self.session(.installation()) {
+            $0.bindHeaders = ["Content-Digest"]
+            $0.unboundRequests = .allowed
+        }
+        _ = try await unbound.data(for: URLRequest("https://api.test/", method: "POST", body: "order"))
+        try verified(sent)
     }
 
     @Test("Another signature of the caller's stays, and one with the session's label is refused")
