@@ -30,17 +30,14 @@ public struct Resource: Sendable {
     /// - Throws: ``APIError`` with code `invalidURL` for an empty segment, for `.` and `..`, and for text that has them between slashes or
     ///   backslashes, or before a semicolon, such as `../8`.
     public func child(_ segment: String) throws -> Resource {
-        guard !segment.isEmpty, segment != ".", segment != ".." else {
-            throw APIError(.invalidURL, "the segment is empty or a dot segment; check the value that it comes from")
-        }
         let text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
         let encoded = String(
             decoding: try QueryWriter.write(
                 .dictionary([QueryParameter(segment, .null)]), as: QueryFormat(encodingAlso: Set("!*'():@$,/?")),
                 limit: QueryWriter.maximumQueryBytes), as: UTF8.self)
         // Some servers decode slashes before they remove dot segments.
-        guard !PathSegments.haveDots(encoded) else {
-            throw APIError(.invalidURL, "the segment could lead to another path; check the value that it comes from")
+        guard !encoded.isEmpty, !PathSegments.haveDots(encoded) else {
+            throw APIError(.invalidURL, "the segment is empty, or could lead to another path; check the value that it comes from")
         }
         guard let child = URL(string: text + (text.hasSuffix("/") ? "" : "/") + encoded) else {
             throw APIError(.invalidURL, "the resource's URL is malformed")

@@ -48,12 +48,7 @@ struct NetworkMonitorState {
     }
 
     /// Takes note that messages were lost (`ENOBUFS`), or were malformed.
-    mutating func overrun() -> [Action] {
-        staleLists += 1
-        guard staleLists >= Self.maximumStaleLists else { return pause() }
-        staleLists = 0
-        return publish(.unknown) + pause()
-    }
+    mutating func overrun() -> [Action] { listIsStale(.unknown) }
 
     /// Takes note that the kernel does not answer: the status is unknown until something changes.
     mutating func failed() -> [Action] {
@@ -93,13 +88,11 @@ struct NetworkMonitorState {
             return []
         case .done:
             // What was read while something changed may never have been true at one time.
-            staleLists = isStale ? staleLists + 1 : 0
-            guard staleLists == 0 || staleLists >= Self.maximumStaleLists else { return pause() }
+            // A route that is missing from such a list may have been there a moment earlier.
+            guard !isStale else { return listIsStale(hasDefaultRoute ? .reachable : .unknown) }
             staleLists = 0
             phase = .idle
-            // A route that is missing may have been there a moment earlier.
-            let actions = publish(hasDefaultRoute ? .reachable : isStale ? .unknown : .unreachable)
-            return isStale ? actions + pause() : actions
+            return publish(hasDefaultRoute ? .reachable : .unreachable)
         case .failure: return failed()
         default: return []
         }
@@ -114,6 +107,14 @@ struct NetworkMonitorState {
             return phase == .idle ? pause() : []
         default: return []
         }
+    }
+
+    /// Reads the lists again, and lets what was read count after too many lists of this kind.
+    private mutating func listIsStale(_ status: NetworkStatus) -> [Action] {
+        staleLists += 1
+        guard staleLists >= Self.maximumStaleLists else { return pause() }
+        staleLists = 0
+        return publish(status) + pause()
     }
 
     private mutating func pause() -> [Action] {

@@ -149,8 +149,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
             let parts = Self.parts(of: Substring(reading).utf8)
             guard !covers(parts) else { return true }
             // Some servers remove a segment's parameters before they look for dot segments.
-            let plain = parts.map(Self.withoutParameters)
-            return plain.map(\.count) != parts.map(\.count) && covers(plain)
+            return (reading.contains(";") || reading.contains("%3B")) && covers(parts.map(Self.withoutParameters))
         }
     }
 

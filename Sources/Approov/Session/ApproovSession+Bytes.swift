@@ -31,9 +31,7 @@ extension ApproovSession {
     ) async throws -> (ApproovBytes, Head) {
         let flight = flights?.begin(request)
         @Sendable func perform() async throws -> (ResponseBody, Head, isRepeatable: Bool) {
-            // The request's own body is not sent.
-            let request = body.map { _ in request.showing(.none) } ?? request
-            let body = body ?? RequestBody(of: request)
+            let (request, body) = request.sending(body)
             if try isWrapped(request) {
                 let (data, response) = try await wrappedData(for: await request.carrying(body), isStreamed: true)
                 return (ResponseBody(bytes: [UInt8](data)), try wrapped(response), request.isIdempotent)

@@ -159,9 +159,7 @@ extension ApproovSession {
     private func collected(
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
-        // The request's own body is not sent.
-        let request = body.map { _ in request.showing(.none) } ?? request
-        let body = body ?? RequestBody(of: request)
+        let (request, body) = request.sending(body)
         if try isWrapped(request) {
             return try await observation.waiting { [self, limit = observation.bodyLimit] in
                 try await wrappedData(for: await request.carrying(body), limit: limit)
@@ -192,6 +190,14 @@ extension ApproovSession {
 }
 
 extension URLRequest {
+    /// The request and the body to send.
+    ///
+    /// - Parameter body: The body to send, which replaces the request's own; nil to send the request's own.
+    /// - Returns: Both.
+    func sending(_ body: RequestBody?) -> (request: URLRequest, body: RequestBody) {
+        if let body { (showing(.none), body) } else { (self, RequestBody(of: self)) }
+    }
+
     /// The request with this body instead of the one that it has.
     ///
     /// - Parameter body: The body. One from memory comes into `httpBody`; a file or a stream does not.
@@ -215,8 +221,7 @@ extension URLRequest {
     func carrying(_ body: RequestBody) async throws -> URLRequest {
         var request = self
         switch body {
-        case .none: request.httpBody = nil
-        case .bytes(let bytes): request.httpBody = Data(bytes)
+        case .none, .bytes: return showing(body)
         case .file(let path):
             do {
                 request.httpBody = try Data(contentsOf: URL(filePath: path))

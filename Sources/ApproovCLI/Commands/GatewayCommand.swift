@@ -28,7 +28,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
 
             A request or response may be up to 16 GiB in chunks, or --max-message
             bytes if sent whole. A request in chunks may take --request-timeout
-            seconds, a whole one 120. Both end when the origin sends nothing for 60 seconds.
+            seconds, a whole one 120. Both end when the origin sends nothing for 60
+            seconds.
 
             A client, here a relay, may hold a quarter of the connections. Behind
             your own balancer all clients count as one: let the balancer speak the
@@ -49,9 +50,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             (--replay-window), or, without a Date, for the life of the gateway's
             key. Each request takes 11 to 22 bytes of memory. When --remember is
             reached, the gateway logs it and refuses requests without a Date for as
-            long as it accepts their key. After a restart the
-            gateway no longer knows earlier requests without a Date; --require-date
-            refuses such requests. Run one process: two gateways do not know each
+            long as it accepts their key. After a restart the gateway no longer
+            knows earlier requests without a Date; --require-date refuses such
+            requests. Run one process: two gateways do not know each
             other's requests.
 
             Metrics (swift-metrics) are only for programs that embed the library.

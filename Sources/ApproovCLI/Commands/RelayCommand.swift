@@ -20,9 +20,9 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
             Forwards each encapsulated request (POST /) once to one gateway, and
             leaves out everything that tells one client from another. It cannot
             read the requests. A request or response may be up to 16 MiB if sent
-            whole, or 16 GiB in chunks. An exchange may take --request-timeout; it ends when
-            the gateway sends nothing for 60 seconds, or the client for 30. GET
-            /health answers 200. It speaks HTTP/1.1. Prints its URL on standard
+            whole, or 16 GiB in chunks. An exchange may take --request-timeout; it
+            ends when the gateway sends nothing for 60 seconds, or the client for
+            30. GET /health answers 200. It speaks HTTP/1.1. Prints its URL on standard
             output when it is ready. SIGTERM and SIGINT let open requests end first.
 
             A client (an address, or a /64 of IPv6) may hold a quarter of the

@@ -106,11 +106,10 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     func run() async throws {
         DescriptorLimit.raise()
         // Check everything else before opening the store: a server that cannot start must not make one.
-        let tls = try tls()
-        if store.isMissing { try listen.checkThatItCanBeBound() }
         let logger = Logger(label: "approov.authority")
         let remarks = Remarks(logs, logger)
-        try warnOfUnknownRoot(remarks)
+        let tls = try tls(remarks)
+        if store.isMissing { try listen.checkThatItCanBeBound() }
         let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil, remarks: remarks)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
@@ -159,7 +158,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
 
     private var listensOnAllAddresses: Bool { ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) }
 
-    private func tls() throws -> AuthorityConfiguration.TLS {
+    private func tls(_ remarks: Remarks) throws -> AuthorityConfiguration.TLS {
         guard let tlsCert, let tlsKey else { return .own }
         let files = try ServerTLSOptions.files(certificate: tlsCert, key: tlsKey)
         let chain: [Certificate]
@@ -174,8 +173,9 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
                 "a --backup-pin is given twice, or is the pin of the key of \(tlsCert); give once the pin of each key that may replace it "
                     + "(approov pin -get KEYFILE prints it)")
         }
-        return .certificate(
-            certificatePEM: files.certificate, keyPEM: files.key, backupPins: backupPin, trustRootsPEM: try roots(for: chain))
+        let roots = try roots(for: chain)
+        if roots == nil { warnOfUnknownRoot(of: chain, in: tlsCert, remarks) }
+        return .certificate(certificatePEM: files.certificate, keyPEM: files.key, backupPins: backupPin, trustRootsPEM: roots)
     }
 
     /// Reads the roots of `--cacert`; nil without the option.
@@ -208,13 +208,12 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
     }
 
     /// Warns if apps would not trust the certificate, as far as this machine's roots tell.
-    private func warnOfUnknownRoot(_ remarks: Remarks) throws {
-        guard let tlsCert, caCert == nil, let host = knownHost, let anchors = try? TrustAnchors.system(),
-            case .failure(let refusal) = try Self.judgement(
-                of: Certificate.all(inPEM: Files.text(at: tlsCert, what: "--tls-cert")), for: host, under: anchors)
+    private func warnOfUnknownRoot(of chain: [Certificate], in file: String, _ remarks: Remarks) {
+        guard let host = knownHost, let anchors = try? TrustAnchors.system(),
+            case .failure(let refusal) = Self.judgement(of: chain, for: host, under: anchors)
         else { return }
         remarks.note(
-            "apps may refuse this server: with this machine's roots, the certificate in \(tlsCert) is not valid for \(host) "
+            "apps may refuse this server: with this machine's roots, the certificate in \(file) is not valid for \(host) "
                 + "(\(refusal.reason): \(refusal.detail)); if its root is your own, give it with --cacert root.pem, and write the initial "
                 + "configuration again; if it has another name, give that with --public-url", level: .warning)
     }

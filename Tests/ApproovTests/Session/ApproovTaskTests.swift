@@ -109,15 +109,13 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
-    @Test("A task that is suspended while it waits for its token sends nothing until it is resumed")
-    func token() async throws {
-        let world = try World()
+    /// A task that was suspended while it waited for its token, which it then got, and where its status comes.
+    private func suspendedTask(of session: ApproovSession, in world: World) async throws -> (ApproovTask, Shared<Int?>) {
         let attesting = Gate()
         world.authority.script.value.fault = { request in
             if request.url.target == "/v1/attestations" { try await attesting.wait() }
             return nil
         }
-        let session = try world.session()
         let status = Shared<Int?>(nil)
         let task = session.dataTask(with: URLRequest("https://api.test/suspended")) { _, response, _ in
             status.value = (response as? HTTPURLResponse)?.statusCode
@@ -126,6 +124,14 @@ import Testing
         #expect(await eventually { attesting.waiterCount == 1 })
         task.suspend()
         attesting.open()
+        return (task, status)
+    }
+
+    @Test("A task that is suspended while it waits for its token sends nothing until it is resumed")
+    func token() async throws {
+        let world = try World()
+        let session = try world.session()
+        let (task, status) = try await suspendedTask(of: session, in: world)
         // These use the same token, so the suspended task has it, too.
         for _ in 0..<10 { _ = try await session.data(for: URLRequest("https://api.test/other")) }
         #expect(world.apiRequests.map(\.url.target) == Array(repeating: "/other", count: 10))
@@ -138,21 +144,8 @@ import Testing
     @Test("A barrier does not wait for a suspended task that has sent nothing, and the task waits for the gate when it is resumed")
     func suspendedAtBarrier() async throws {
         let world = try World()
-        let attesting = Gate()
-        world.authority.script.value.fault = { request in
-            if request.url.target == "/v1/attestations" { try await attesting.wait() }
-            return nil
-        }
         let gate = RequestGate(clock: world.clock)
-        let session = try world.configured { $0.gate = gate }
-        let status = Shared<Int?>(nil)
-        let task = session.dataTask(with: URLRequest("https://api.test/suspended")) { _, response, _ in
-            status.value = (response as? HTTPURLResponse)?.statusCode
-        }
-        task.resume()
-        #expect(await eventually { attesting.waiterCount == 1 })
-        task.suspend()
-        attesting.open()
+        let (task, status) = try await suspendedTask(of: world.configured { $0.gate = gate }, in: world)
         // The clock stands still: a barrier that waited for the task would never begin.
         #expect(try await gate.barrier { world.apiRequests.count } == 0)
         gate.pause()

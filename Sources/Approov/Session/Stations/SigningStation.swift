@@ -87,8 +87,8 @@ struct SigningStation: Sendable {
         for (name, values) in zip(setup.binding, bound) where draft.fields[values: name] != values {
             throw ApproovError(
                 .signingFailed,
-                "the token is bound to \(name), and a request that is signed gets another \(name): set the header to what is sent (SHA-256 for"
-                    + " Content-Digest), or bind tokens to another header")
+                "the token is bound to \(name), and a request that is signed gets another \(name): give the header the value that the"
+                    + " session sends (SHA-256 for Content-Digest), or bind tokens to another header")
         }
         do {
             let message = SignableMessage.request(
