@@ -285,8 +285,8 @@ let package = Package(
         .testTarget(
             name: "OAuth2Tests",
             dependencies: [
-                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "HTTPClient", "OAuth2", "oauth2-worker",
-                crypto, httpTypes, "TestTags",
+                "APIClient", "Approov", "ApproovBase", "ApproovTesting", "CertificatePinning", "CKeyUtils", "HTTPClient", "OAuth2",
+                "oauth2-worker", crypto, httpTypes, "TestTags",
             ],
             swiftSettings: settings),
         // One of several processes that share a token store, or one that tests kill while it stores a token.

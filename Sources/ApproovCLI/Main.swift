@@ -7,10 +7,12 @@ import Logging
 @main
 enum Main {
     static func main() async {
+        StandardDescriptors.reserve()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // A write to a closed connection or pipe must fail with an error and not end the process.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try ArgumentText.check()
             var command = try ApproovCommand.parseAsRoot()
             if let repeated = RepeatedOptions.first(in: Array(arguments.dropFirst()), of: type(of: command)) {
                 let verb = type(of: command).configuration.commandName ?? ""

@@ -90,6 +90,14 @@ struct AllowedTargets: Sendable {
         return origins.contains(origin) && url.origin == origin ? url : nil
     }
 
+    /// Whether the gateway may forward to the origin that a request names, whatever else is wrong with the request.
+    func allowsOrigin(of request: HTTPRequest) -> Bool {
+        let host = request.headerFields.first { $0.name.canonicalName == "host" }?.value
+        let named = request.authority.flatMap { $0.isEmpty ? nil : $0 }
+        guard let scheme = request.scheme, let authority = named ?? host, let root = Self.url(scheme, authority, "/") else { return false }
+        return origins.contains(root.origin)
+    }
+
     /// The authority that a request names (RFC 9292, section 3.4): in its control data or, if that is empty, in its Host field.
     ///
     /// If both are present they must name the same origin, because an origin server may use either.

@@ -39,7 +39,8 @@ public struct GatewayConfiguration: Sendable {
     /// How the gateway recognises replayed requests (RFC 9458, section 6.5).
     ///
     /// The gateway remembers every request's encapsulated key: with a `Date` as long as that date is accepted, without a `Date` as long as
-    /// the gateway's key is. Each request takes 11 to 22 bytes of memory, and for a moment half as much again when the table grows.
+    /// the gateway's key is. Each request takes 11 to 22 bytes of memory, twice as much if its date is too far ahead, and for a moment half
+    /// as much again when the table grows.
     ///
     /// A restart clears this memory, so after it the gateway accepts no date up to its start. A request dated ahead of the clock when the
     /// gateway stopped can be replayed within those few seconds. A clock that is set back clears nothing: until it is right again, the
@@ -54,7 +55,8 @@ public struct GatewayConfiguration: Sendable {
         /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; one more is answered 503.
         ///
         /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old.
-        /// Both kinds are kept in memory only.
+        /// One more of those is answered 503. An attacker who sends that many can keep clients with fast clocks from being served, for a day or
+        /// until a restart. Both kinds are kept in memory only.
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, each until the key that it was sealed to ends; one more is asked for a date.
         ///
@@ -87,7 +89,8 @@ public struct GatewayConfiguration: Sendable {
         public var connectionsPerClient: Int?
         /// The maximum number of concurrent requests, each from its first content byte to its last response byte; one more is answered 503.
         public var requests = 1_024
-        /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408.
+        /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408
+        /// (inside of the encapsulation once its first chunk is opened).
         public var idleTimeout: Duration = .seconds(30)
         /// How long connecting to an origin may take, including TLS.
         public var connectTimeout: Duration = .seconds(10)

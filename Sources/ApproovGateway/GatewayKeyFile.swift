@@ -34,6 +34,10 @@ public struct GatewayKeyFile: Sendable {
             if let keys = try read() {
                 // A process that was killed while it wrote may have left a copy of the keys.
                 file.removeLeftovers(unchangedFor: 60)
+                guard !keys.published.configurations.isEmpty else {
+                    throw GatewayError(
+                        .gatewayKeysUnusable, "all keys in it have ended; make a new one: approov gateway --keys FILE --rotate")
+                }
                 return keys
             }
             var keys = GatewayKeys(entries: [])
@@ -68,9 +72,15 @@ public struct GatewayKeyFile: Sendable {
     /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`.
     func removeEnded() throws {
         try unusable {
-            try withExclusiveAccess {
-                guard var keys = try read(), keys.removeEnded(at: time.date) else { return }
-                try file.write(serialized(keys))
+            // Without a wait, because the gateway tries again soon, and a wait would keep its thread from other work.
+            let isDone: Void? = try locked { lock in
+                try lock.withLockIfFree {
+                    guard var keys = try read(), keys.removeEnded(at: time.date) else { return }
+                    try file.write(serialized(keys))
+                }
+            }
+            guard isDone != nil else {
+                throw GatewayError(.gatewayKeysUnusable, "another process has locked \(path).lock; stop that process")
             }
         }
     }
@@ -88,9 +98,6 @@ public struct GatewayKeyFile: Sendable {
                 key: try GatewayKey(serialized: key), madeAt: try Self.date(entry.madeAt), endsAt: try entry.endsAt.map(Self.date))
         }
         let keys = GatewayKeys(entries: entries)
-        guard !keys.published.configurations.isEmpty else {
-            throw GatewayError(.gatewayKeysUnusable, "all keys in it have ended; make a new one: approov gateway --keys FILE --rotate")
-        }
         _ = try keys.keyring(at: time.date)
         return keys
     }
@@ -118,8 +125,12 @@ public struct GatewayKeyFile: Sendable {
 
     /// Makes other processes that want to change the file wait: of two concurrent changes one would be lost.
     private func withExclusiveAccess<Value>(_ body: () throws -> Value) throws -> Value {
+        try locked { try $0.withLock(body) }
+    }
+
+    private func locked<Value>(_ body: (FileLock) throws -> Value) throws -> Value {
         do {
-            return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
+            return try body(FileLock(path: path + ".lock", timeout: lockTimeout))
         } catch let failure as FileLock.Failure {
             throw GatewayError(.gatewayKeysUnusable, failure.message)
         }

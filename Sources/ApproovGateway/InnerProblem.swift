@@ -20,7 +20,14 @@ struct InnerProblem: Error, Sendable, Equatable {
         detail: "Encapsulate the request again with the Date of this response.")
     static let forbidden = InnerProblem(
         status: 403, title: "The gateway does not forward to this target", detail: "The gateway's operator allows origins with --allow.")
+    static let unusableTarget = InnerProblem(
+        status: 403, title: "The gateway does not forward to this target",
+        detail: "The path must begin with a slash and have no fragment, Host must be the origin's, and the method must not be CONNECT.")
     static let busy = InnerProblem(status: 503, title: "The gateway cannot serve more requests now", detail: "Try again in a minute.")
+    static let tooFarAhead = InnerProblem(
+        status: 503, title: "The request's Date is ahead of the gateway's clock, and the gateway cannot remember more such requests",
+        detail: "Set the clock right.")
+    static let stalled = InnerProblem(status: 408, title: "The request's content stopped arriving")
     static let chunkTooLarge = InnerProblem(
         status: 413, title: "A chunk of the request is too large", type: OHTTPProblemType.chunkTooLarge,
         detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
@@ -48,6 +55,7 @@ struct InnerProblem: Error, Sendable, Equatable {
             default: self = .badGateway
             }
         case is BorrowedRequestBody.TooLong: self = .requestTooLarge
+        case is BorrowedRequestBody.Stalled: self = .stalled
         case is ChunkedRequestReader.ChunkTooLarge: self = .chunkTooLarge
         case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge
         case is OHTTPError: self = .malformed

@@ -28,6 +28,7 @@ struct OriginForwarder: Sendable {
         case clockSetBack
         case undatedFull
         case datedFull
+        case aheadFull
         case noPlace
         case forbidden
         /// A request names a key that the gateway does not accept; there are 256 identifiers.
@@ -46,6 +47,10 @@ struct OriginForwarder: Sendable {
     func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
         // Check the target first: requests that are not forwarded must not fill the replay window.
         guard let target = targets.target(of: head) else {
+            guard !targets.allowsOrigin(of: head) else {
+                metrics.count(.forbidden)
+                throw InnerProblem.unusableTarget
+            }
             refused(head)
             throw InnerProblem.forbidden
         }
@@ -81,6 +86,15 @@ struct OriginForwarder: Sendable {
             metrics.count(.busy)
             warn(.datedFull, "the memory for requests with a Date is full, so requests are refused; raise --remember")
             throw InnerProblem.busy
+        case .aheadFull:
+            metrics.count(.busy)
+            warn(
+                .aheadFull,
+                """
+                the memory for requests that are dated in the future is full, so requests of clients whose clocks are fast are refused, until \
+                those dates are past or the gateway is restarted; raise --remember
+                """)
+            throw InnerProblem.tooFarAhead
         }
         return target
     }

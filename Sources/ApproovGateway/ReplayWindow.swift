@@ -25,6 +25,8 @@ final class ReplayWindow: Sendable {
         ///
         /// Asking the client for another date would allow the request to be served twice.
         case full
+        /// The request is dated too far ahead, and the window cannot remember another one like that.
+        case aheadFull
     }
 
     /// The first 64 bits of the SHA-256 of an encapsulated key, which take 11 to 22 bytes in a set.
@@ -83,7 +85,9 @@ final class ReplayWindow: Sendable {
             for (key, dates) in ahead {
                 let kept = dates.filter { $0.value >= limit }
                 guard kept.count < dates.count else { continue }
-                earliestDate = max(earliestDate, limit)
+                // Dates have whole seconds: clients get this one as the earliest.
+                let next = Date(timeIntervalSinceReferenceDate: limit.timeIntervalSinceReferenceDate.rounded(.up))
+                earliestDate = max(earliestDate, next)
                 ahead[key] = kept.isEmpty ? nil : kept
             }
         }
@@ -174,7 +178,7 @@ final class ReplayWindow: Sendable {
 
     private func refuseAhead(_ mark: Mark, _ keyID: UInt8, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
         let room = seconds > Double(Self.farAhead) ? settings.rememberedDated / 2 : settings.rememberedDated
-        guard state.aheadCount < room else { return .full }
+        guard state.aheadCount < room else { return .aheadFull }
         state.ahead[keyID, default: [:]][mark] = date
         return .dateNeeded
     }

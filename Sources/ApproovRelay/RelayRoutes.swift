@@ -107,7 +107,7 @@ struct RelayRoutes: Sendable {
             logger.debug(
                 "forwarded a message",
                 metadata: [
-                    "client": "\(context.remoteAddress?.ipAddress ?? "unknown")", "type": "\(message.requestType)",
+                    "client": "\(context.clientAddress ?? "unknown")", "type": "\(message.requestType)",
                     "responseBytes": "\(bytes)",
                 ])
             try await writer.finish(nil)

@@ -17,14 +17,14 @@ actor RecordedBodySource: ResponseBodySource {
 
     deinit {
         // The caller dropped the body, so the exchange is not recorded.
-        if finish != nil { writer.release(held.count) }
+        if finish != nil { writer.giveUp(held.count) }
     }
 
     /// Gives up the exchange: without a part of its body it must not be recorded.
     private func giveUp() {
         guard finish != nil else { return }
         finish = nil
-        writer.release(held.count)
+        writer.giveUp(held.count)
         held = []
     }
 

@@ -2,7 +2,7 @@
 ///
 /// A response beyond a limit fails with `TransportError` with code `recordingFailed`, so that no recording lacks an exchange unnoticed.
 public struct RecordingLimits: Sendable, Hashable {
-    /// The most bytes of one response's body; 16 MiB by default.
+    /// The most bytes of one response's body; 16 MiB by default, and never more than 64 MiB.
     public var maximumBodyBytes = 16 << 20
     /// The most bytes that one ``RecordingTransport`` writes or holds; 64 MiB by default.
     public var maximumTotalBytes = 64 << 20

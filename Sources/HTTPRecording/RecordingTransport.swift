@@ -67,7 +67,13 @@ public final class RecordingTransport: HTTPTransport {
         // The values that are redacted in the two bodies.
         var found: Set<String> = []
         let digest = BodyDigest.recordedText(of: request, redactor, secrets, found: &found)
-        let response = try await base.send(request)
+        let response: TransportResponse
+        do {
+            response = try await base.send(request)
+        } catch {
+            writer.giveUp(0)
+            throw error
+        }
 
         let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets, found] bytes in
             var (secrets, found) = (secrets, found)

@@ -8,15 +8,14 @@ package struct AddressGroup: Hashable, Sendable {
 
     /// Finds the group of an address; addresses that are neither IPv4 nor IPv6 share one group.
     package init(_ address: SocketAddress?) {
-        switch address {
+        switch address?.unmapped {
         case .v4(let address):
             isIPv4 = true
             prefix = UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr))
         case .v6(let address):
             let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
-            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            isIPv4 = isMapped
-            prefix = (isMapped ? bytes[12...] : bytes[..<8]).reduce(0) { $0 << 8 | UInt64($1) }
+            isIPv4 = false
+            prefix = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
         default:
             isIPv4 = false
             prefix = 0

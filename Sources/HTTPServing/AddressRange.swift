@@ -63,13 +63,10 @@ package struct AddressRange: Hashable, Sendable {
     }
 
     private static func bytes(of address: SocketAddress) -> [UInt8]? {
-        switch address {
-        case .v4(let address): return withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
-        case .v6(let address):
-            let bytes = withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
-            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-            return isMapped ? Array(bytes[12...]) : bytes
-        case .unixDomainSocket: return nil
+        switch address.unmapped {
+        case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+        case .v6(let address): withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+        case .unixDomainSocket: nil
         }
     }
 }

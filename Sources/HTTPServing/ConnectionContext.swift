@@ -11,6 +11,11 @@ package struct ConnectionContext: RequestContext {
     /// The connection's event loop.
     package let eventLoop: any EventLoop
 
+    /// The text of the client's IP address; nil for a connection without one.
+    ///
+    /// A listener for IPv6 also takes IPv4 connections, whose addresses it gets as IPv4-mapped ones (`::ffff:192.0.2.1`). They count as IPv4.
+    package var clientAddress: String? { remoteAddress?.unmapped.ipAddress }
+
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         remoteAddress = source.channel.remoteAddress

@@ -31,8 +31,9 @@ public struct OAuth2Error: CodedError {
         public static let timedOut = Code("timedOut")
         /// The token store cannot be read or written.
         public static let storeFailed = Code("storeFailed")
-        /// A stored token is damaged; it was set aside.
+        /// A stored token is damaged.
         ///
+        /// A `FileTokenStore` sets it aside; other stores keep it until the next log-in.
         /// A user must log in again; the app's own token is fetched again.
         public static let tokenDamaged = Code("tokenDamaged")
         /// A stored token was encrypted with another key.

@@ -43,7 +43,8 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
         let bus = busAddress ?? ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"] ?? ""
         place = "secret service \(bus) \(name)"
         self.name = name
-        locks = TokenLocks(directory: lockDirectory)
+        // Without the bus: processes may write the address of the same bus in different ways.
+        locks = TokenLocks(directory: lockDirectory, store: "secret service \(name)")
         calls = SecretServiceCalls(busAddress: busAddress, timeout: timeout, clock: clock)
         lockTimeout = timeout + Self.lockMargin
     }

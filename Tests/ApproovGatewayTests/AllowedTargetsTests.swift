@@ -63,6 +63,23 @@ import Testing
         #expect(rules.target(of: websocket) == nil)
     }
 
+    @Test("The origin of a request may be allowed although its path, its method or its Host is refused")
+    func allowedOrigins() throws {
+        let rules = try rules("https://api.example.com")
+        let allowed = [
+            request("https", "api.example.com", "/"), request("https", "api.example.com", "/a#b"),
+            request("https", "API.example.com:443", "*"),
+            request("https", "api.example.com", "/", host: ["evil.example"]), request("https", nil, nil, host: ["api.example.com"]),
+            request("https", "api.example.com", "/", method: .connect),
+        ]
+        for request in allowed { #expect(rules.allowsOrigin(of: request), "\(request)") }
+        let others = [
+            request("http", "api.example.com", "/"), request("https", "evil.example", "/", host: ["api.example.com"]),
+            request("https", "api.example.com@evil.example", "/"), request(nil, "api.example.com", "/"), request("https", nil, "/"),
+        ]
+        for request in others { #expect(!rules.allowsOrigin(of: request), "\(request)") }
+    }
+
     @Test("An IPv4-mapped IPv6 address is treated as its IPv4 address")
     func mapped() throws {
         #expect(try rules("http://127.0.0.1:8080").target(of: request("http", "[::ffff:127.0.0.1]:8080", "/"))?.host.name == "127.0.0.1")

@@ -130,6 +130,21 @@ import Testing
         #expect(try file.rotate(kem: .x25519, endingOthers: true, overlap: .zero).entries.map(\.key.configuration.kem) == [.x25519])
     }
 
+    @Test("A file whose keys have all ended is an error for the gateway, and a rotation repairs it as the error says")
+    func allEnded() throws {
+        _ = try file.load()
+        let keys = try file.rotate(overlap: .seconds(1_000))
+        let ended = try #require(keys.entries.first { $0.endsAt != nil })
+        for content in [#"{"keys":[]}"#, #"{"keys":[{"key":"\#(Base64.encode(ended.key.serialized()))","madeAt":1,"endsAt":2000000000}]}"#]
+        {
+            try write(content)
+            let error = #expect(throws: GatewayError.self) { _ = try file.load() }
+            #expect(error?.message.contains("make a new one: approov gateway --keys FILE --rotate") == true)
+            #expect(try file.rotate(overlap: .zero).published.configurations.map(\.kem) == [.x25519])
+            #expect(try file.load().published.configurations.count == 1)
+        }
+    }
+
     @Test("A key that is ended twice ends at the earlier time, and without an overlap it ends at once")
     func earlierEnd() throws {
         _ = try file.load()

@@ -160,6 +160,20 @@ import Testing
         #expect(count("abandoned") == Int64(abandoned.count))
     }
 
+    @Test("A client that stops sending its content gets 408, and one whose path or Host is wrong the reason, without a warning")
+    func diagnoses() throws {
+        let forwarder = try forwarder()
+        let target = try TransportURL("https://api.example.com/")
+        let stalls: [any Error] = [
+            BorrowedRequestBody.Stalled(), TransportError(.requestBodyFailed, "", cause: BorrowedRequestBody.Stalled()),
+        ]
+        for error in stalls { #expect(forwarder.failed(error, target).details.status == 408) }
+        var request = try HTTPRequest.to("https://api.example.com/")
+        request.path = "/a#b"
+        #expect(throws: InnerProblem.unusableTarget) { _ = try forwarder.admit(request, encapsulatedKey: [1], keyID: 1) }
+        #expect(count("forbidden") == 1 && logs.lines.isEmpty)
+    }
+
     @Test("A request that cannot be sent gets 400, counts as malformed rather than failed, and is not logged")
     func impossible() throws {
         let forwarder = try forwarder()

@@ -108,6 +108,19 @@ import Testing
         #expect(!window.isAhead(of: start + 400))
     }
 
+    @Test("While the clock is behind, the date that a client is told is accepted, although a request dated ahead was forgotten in between")
+    func behindAfterAhead() throws {
+        let window = window()
+        #expect(judge(window, 1, date: 100, at: 0) == .dateNeeded)
+        // The turn of the window forgets it, at a broken second.
+        #expect(judge(window, 2, date: 200, at: 200.37, uptime: 200.37) == .fresh)
+        let behind = start + (200.5 - 600)
+        let told = try #require(HTTPDate.parse(HTTPDate.format(window.acceptableDate(behind))))
+        #expect(window.judge(encapsulatedKey: [7], keyID: 1, date: told, now: behind, uptime: .seconds(200.5)) == .fresh)
+        // The forgotten one stays refused.
+        #expect(judge(window, 1, date: 100, at: 100, uptime: 201) != .fresh)
+    }
+
     @Test("A clock that was ahead for a while and is corrected admits no request a second time")
     func ahead() {
         let window = window()
@@ -159,7 +172,7 @@ import Testing
         #expect(judge(window, 1, date: 60, at: 0) == .dateNeeded)
         #expect(judge(window, 2, date: 1_000, at: 0, keyID: 2) == .dateNeeded)
         // The window does not ask for a date if the request could still be served with the date that it has.
-        #expect(judge(window, 3, date: 60, at: 0) == .full)
+        #expect(judge(window, 3, date: 60, at: 0) == .aheadFull)
         #expect(judge(window, 4, date: 200, at: 200) == .fresh)
         #expect(window.count == 2)
         window.forget(keysOtherThan: [1])
@@ -172,9 +185,9 @@ import Testing
         let window = window { $0.rememberedDated = 4 }
         let day = 86_400.0
         for key in 1...2 { #expect(judge(window, key, date: 1_000 * day, at: 0) == .dateNeeded) }
-        #expect(judge(window, 3, date: 1_000 * day, at: 0) == .full)
+        #expect(judge(window, 3, date: 1_000 * day, at: 0) == .aheadFull)
         for key in 4...5 { #expect(judge(window, key, date: day - 1, at: 0) == .dateNeeded) }
-        #expect(judge(window, 6, date: 60, at: 0) == .full)
+        #expect(judge(window, 6, date: 60, at: 0) == .aheadFull)
         // A day later, those a little ahead are forgotten, and the others still are not.
         #expect(judge(window, 7, date: day + 60, at: day + 60) == .fresh)
         #expect(judge(window, 1, date: 1_000 * day, at: day + 60) == .replayed)

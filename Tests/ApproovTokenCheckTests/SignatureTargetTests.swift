@@ -31,7 +31,8 @@ import Testing
         for path in [nil, "", "*", "a", "http://other.example.com/", "?a", "/a b", "/a#b", "/é"] {
             #expect(throws: MessageSignatureError(.invalidMessage, "")) { try target("https://example.com", path: path) }
         }
-        for authority in [nil, "", "a@b"] {
+        // The Kelvin sign has the ASCII letter k as its lower case.
+        for authority in [nil, "", "a@b", "bac\u{212A}end.example.com"] {
             #expect(throws: MessageSignatureError(.invalidMessage, "")) { try target(nil, path: "/", authority: authority) }
         }
     }

@@ -287,6 +287,69 @@ import Testing
         #expect(base.requests.count == 1)
     }
 
+    @Test("A request that fails, and a body that is dropped, take no place in the folder")
+    func giveBack() async throws {
+        var limits = RecordingLimits()
+        limits.maximumExchanges = 1
+        let failures = Shared(3)
+        let base = InProcessTransport { request in
+            if failures.change({
+                $0 -= 1; return $0 >= 0
+            }) {
+                throw TransportError(.connectionFailed, "no route")
+            }
+            return TransportResponse("body", to: request)
+        }
+        let transport = try RecordingTransport(wrapping: base, into: site.recording, limits: limits)
+        for _ in 0..<3 {
+            await #expect(throws: TransportError(.connectionFailed, "")) { try await transport.send(TransportRequest("https://api.test/")) }
+        }
+        for _ in 0..<3 { _ = try await transport.send(TransportRequest("https://api.test/")) }
+        #expect(try await transport.send(TransportRequest("https://api.test/")).text == "body")
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await transport.send(TransportRequest("https://api.test/")) }
+    }
+
+    @Test("A status above 599 is recorded and replayed")
+    func highStatus() async throws {
+        let transport = try RecordingTransport(wrapping: InProcessTransport(status: 999), into: site.recording)
+        #expect(try await transport.send(TransportRequest("https://api.test/")).status == 999)
+        #expect(try await ReplayTransport(from: site.recording).send(TransportRequest("https://api.test/")).status == 999)
+    }
+
+    @Test("A body that no replay would read is not recorded, whatever the limits are")
+    func longestBody() async throws {
+        var limits = RecordingLimits()
+        (limits.maximumBodyBytes, limits.maximumTotalBytes) = (1 << 30, 1 << 30)
+        let part = [UInt8](repeating: 0x61, count: 8 << 20)
+        let base = InProcessTransport { request in
+            TransportResponse(
+                status: 200, url: request.url,
+                body: ResponseBody(source: RepeatedSource(part, count: request.url.target == "/long" ? 9 : 8)))
+        }
+        let transport = try RecordingTransport(wrapping: base, into: site.recording, limits: limits)
+        let long = try await transport.send(TransportRequest("https://api.test/long"))
+        await #expect(throws: TransportError(.recordingFailed, "")) { try await long.body.collect(upTo: .max) }
+        let longest = try await transport.send(TransportRequest("https://api.test/longest"))
+        #expect(try await longest.body.collect(upTo: .max).count == 64 << 20)
+        let replayed = try await ReplayTransport(from: site.recording).send(TransportRequest("https://api.test/longest"))
+        #expect(try await replayed.body.collect(upTo: .max).count == 64 << 20)
+    }
+
+    /// A body of the same part several times.
+    private actor RepeatedSource: ResponseBodySource {
+        private let part: [UInt8]
+        private var left: Int
+        nonisolated var trailers: HTTPFields { [:] }
+
+        init(_ part: [UInt8], count: Int) { (self.part, left) = (part, count) }
+
+        func next() -> [UInt8]? {
+            guard left > 0 else { return nil }
+            left -= 1
+            return part
+        }
+    }
+
     @Test("A recording is continued with the next number, and concurrent requests get separate files")
     func numbers() async throws {
         try await site.record([TransportRequest("https://api.test/"), TransportRequest("https://api.test/")]) {

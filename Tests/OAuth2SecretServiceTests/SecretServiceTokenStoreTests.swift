@@ -102,6 +102,37 @@ struct SecretServiceTokenStoreTests {
         }
     }
 
+    @Test("A token that is stored removes the one in a keyring that was the default one before")
+    func otherDefault() async throws {
+        let keyring = try await TestKeyring()
+        let (store, key) = (keyring.store(), try Samples.key())
+        try await store.store(Samples.token("first"), for: key)
+        // The same item in the keyring that lasts as long as the session.
+        let copy = """
+            item, = secretstorage.search_items(connection, {"store": "test"})
+            other = secretstorage.Collection(connection, "/org/freedesktop/secrets/collection/session")
+            other.create_item(item.get_label(), item.get_attributes(), item.get_secret())
+            """
+        let count = "print(len(list(secretstorage.search_items(connection, {'store': 'test'}))))"
+        try await keyring.python(copy)
+        #expect(try await keyring.python(count) == "2\n")
+        try await store.store(Samples.token("second"), for: key)
+        #expect(try await store.token(for: key)?.accessToken == "second")
+        #expect(try await keyring.python(count) == "1\n")
+        try await keyring.python(copy + "\nitem.delete()")
+        try await store.store(Samples.token("third"), for: key)
+        #expect(try await store.token(for: key)?.accessToken == "third")
+        #expect(try await keyring.python(count) == "1\n")
+    }
+
+    @Test("Tokens move between stores that share a folder of locks")
+    func sharedLocks() async throws {
+        let keyring = try await TestKeyring()
+        let (store, kernel) = (keyring.store(), KeyringTokenStore(name: "test", lockDirectory: keyring.locks))
+        let key = try Samples.key()
+        #expect(try await store.withExclusiveAccess(for: key) { try await kernel.withExclusiveAccess(for: key) { true } })
+    }
+
     @Test("Tokens move from the keyring to another store and back")
     func migration() async throws {
         let keyring = try await TestKeyring()

@@ -25,7 +25,7 @@ actor ChunkedResponseReader {
         outer = body.makeAsyncIterator()
         self.options = options
         limit = options.maximumBodyBytes
-        maximumMessageBytes = options.maximumBodyBytes.map(ObliviousChannel.maximumMessageBytes(forBody:)) ?? .max
+        maximumMessageBytes = options.maximumBodyBytes.map(Self.maximumMessageBytes(forBody:)) ?? .max
         parser = BinaryHTTPResponseParser(
             limits: BinaryHTTPLimits(fieldSectionBytes: options.maximumHeaderBytes, bodyBytes: options.maximumBodyBytes ?? .max))
     }
@@ -77,7 +77,7 @@ actor ChunkedResponseReader {
             while true {
                 if let event = try parser.next() { return event }
                 guard opener != nil else { return nil }
-                if let opened = try opener?.next() {
+                if let opened = try nextChunk() {
                     try append(opened)
                     continue
                 }
@@ -91,11 +91,28 @@ actor ChunkedResponseReader {
             }
         } catch let error as OHTTPError {
             if error.code == .limitExceeded {
-                throw ApproovError(
-                    .responseTooLarge, "the response is larger than allowed\(limit.map { " (\($0) bytes)" } ?? "")", cause: error)
+                throw ObliviousChannel.tooLarge(limit, error)
             }
             throw ApproovError(.obliviousError, "the gateway's response cannot be opened", cause: error)
         }
+    }
+
+    private func nextChunk() throws -> Data? {
+        do {
+            return try opener?.next()
+        } catch  where error.code == .limitExceeded {
+            throw ApproovError(
+                .obliviousError, "the gateway's chunks are larger than this client accepts; report it to its operator", cause: error)
+        }
+    }
+
+    /// The maximum size in bytes of the opened message, with its padding, if its body may have `limit` bytes.
+    ///
+    /// The parser bounds the padding and the head. A body whose length is not known comes in parts, each of at least one byte and with its
+    /// own length before it.
+    static func maximumMessageBytes(forBody limit: Int) -> Int {
+        let room = Int.max - ObliviousChannel.headAllowance
+        return limit <= room / 2 ? 2 * limit + ObliviousChannel.headAllowance : .max
     }
 
     /// Passes on the content of a chunk.

@@ -34,7 +34,7 @@ struct ObliviousChannel: Sendable {
     /// request.
     private static let question = [UInt8](repeating: 0x3f, count: BinaryHTTPPadding.sizeClasses.paddedSize(of: 1))
     /// The maximum number of bytes that a response's head adds to its body.
-    private static let headAllowance = 1 << 20
+    static let headAllowance = 1 << 20
 
     let route: KeyedRoute
     let transport: any HTTPTransport
@@ -227,14 +227,14 @@ struct ObliviousChannel: Sendable {
         do {
             answer = try await outer.body.collect(upTo: Self.maximumMessageBytes(forBody: limit))
         } catch let error as TransportError where error.code == .bodyTooLarge {
-            throw Self.tooLarge(limit)
+            throw Self.tooLarge(limit, error)
         }
         let response: BinaryHTTPResponse
         do {
             let limits = BinaryHTTPLimits(fieldSectionBytes: options.maximumHeaderBytes, bodyBytes: limit)
             response = try BinaryHTTPResponse(decoding: sealed.response.open(answer), limits: limits)
         } catch {
-            if error.code == .limitExceeded { throw Self.tooLarge(limit) }
+            if error.code == .limitExceeded { throw Self.tooLarge(limit, error) }
             throw ApproovError(.obliviousError, "the gateway's response cannot be opened", cause: error)
         }
         options.onDownload?(TransferProgress(completed: response.body.count, total: response.body.count))
@@ -308,7 +308,12 @@ struct ObliviousChannel: Sendable {
         return isTooLarge ? .max : sum
     }
 
-    private static func tooLarge(_ limit: Int) -> ApproovError {
-        ApproovError(.responseTooLarge, "the response is larger than \(limit) bytes: raise the limit, or stream it with bytes or download")
+    /// The error for a response that exceeds a limit, which `cause` names.
+    static func tooLarge(_ limit: Int?, _ cause: any Error) -> ApproovError {
+        let content = limit.map { "its content of \($0) bytes" } ?? "its content"
+        return ApproovError(
+            .responseTooLarge,
+            "the response exceeds a limit, that of \(content) or another: raise that limit, or stream large content with bytes or download",
+            cause: cause)
     }
 }

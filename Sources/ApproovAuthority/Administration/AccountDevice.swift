@@ -20,13 +20,13 @@ public struct AccountDevice: Sendable, Hashable {
 
     /// Reads a row.
     init(_ row: Row) throws {
-        guard let policy = DevicePolicy(rawValue: row["policy"]) else {
+        guard let policy = try DevicePolicy(rawValue: row.value("policy")) else {
             throw AuthorityError(.storeDamaged, "this release does not know a device's policy in the store; use a newer release")
         }
-        deviceID = try DeviceID(base64: (row["id"] as Data).base64EncodedString())
+        deviceID = try DeviceID(base64: (row.value("id") as Data).base64EncodedString())
         self.policy = policy
-        addedAt = row["addedAt"]
-        expiresAt = row["expiresAt"]
+        addedAt = try row.value("addedAt")
+        expiresAt = try row.value("expiresAt")
     }
 
     static func all(in database: Database) throws -> [AccountDevice] {

@@ -78,9 +78,9 @@ public struct AccountHost: Sendable {
 
     static func all(in database: Database) throws -> [AccountHost] {
         try Row.fetchAll(database, sql: "SELECT name, settings, addedAt FROM host ORDER BY name").map { row in
-            let text: String = row["settings"]
+            let text: String = try row.value("settings")
             let json = try JSONValue(reading: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
-            return try AccountHost(name: row["name"], settings: HostSettings(json: json), addedAt: row["addedAt"])
+            return try AccountHost(name: row.value("name"), settings: HostSettings(json: json), addedAt: row.value("addedAt"))
         }
     }
 

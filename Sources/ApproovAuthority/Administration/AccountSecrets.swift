@@ -26,8 +26,9 @@ struct AccountSecrets: Sendable {
 
     /// Reads the secrets from the account's row.
     init(_ account: Row) throws {
-        current = try AccountSecret(bytes: [UInt8](account["secret"] as Data))
-        guard let secret = account["previousSecret"] as Data?, let until = account["previousSecretUntil"] as Int64? else {
+        current = try AccountSecret(bytes: [UInt8](account.value("secret") as Data))
+        guard let secret = try account.value("previousSecret") as Data?, let until = try account.value("previousSecretUntil") as Int64?
+        else {
             previous = nil
             return
         }

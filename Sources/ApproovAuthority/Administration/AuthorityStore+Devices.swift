@@ -46,7 +46,7 @@ extension AuthorityStore {
     public func newestAttestation() async throws -> (deviceID: DeviceID, judgedAt: Date)? {
         let found = try await database.read { database -> (Data, Int64)? in
             let row = try Row.fetchOne(database, sql: "SELECT deviceID, judgedAt FROM newestAttestation")
-            return row.map { ($0["deviceID"], $0["judgedAt"]) }
+            return try row.map { try ($0.value("deviceID"), $0.value("judgedAt")) }
         }
         guard let (bytes, judgedAt) = found else { return nil }
         guard let deviceID = try? DeviceID(base64: bytes.base64EncodedString()) else {

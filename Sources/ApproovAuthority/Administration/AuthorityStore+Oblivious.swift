@@ -48,7 +48,7 @@ extension AuthorityStore {
 
     static func obliviousSettings(in database: Database) throws -> ObliviousSettings? {
         try Row.fetchOne(database, sql: "SELECT relay, keyConfig, chunked FROM oblivious").map {
-            ObliviousSettings(relay: $0["relay"], keyConfig: $0["keyConfig"], chunked: $0["chunked"])
+            try ObliviousSettings(relay: $0.value("relay"), keyConfig: $0.value("keyConfig"), chunked: $0.value("chunked"))
         }
     }
 

@@ -74,7 +74,7 @@ extension AuthorityStore {
                 let after = Registration(
                     measurement: measurement, label: label, addedAt: before?.addedAt ?? now,
                     expiresAt: expiresAt ?? kept)
-                result.count(before, after)
+                result.count(before, after, now: now)
                 try database.execute(
                     sql: "INSERT OR REPLACE INTO registration (measurement, label, addedAt, expiresAt) VALUES (?, ?, ?, ?)",
                     arguments: [measurement, label, after.addedAt, after.expiresAt])

@@ -35,7 +35,9 @@ public struct Keyset: Sendable {
 
     static func all(in database: Database) throws -> [Keyset] {
         try Row.fetchAll(database, sql: "SELECT kid, algorithm, use, pem, addedAt FROM keyset ORDER BY addedAt, kid").map { row in
-            try Keyset(kid: row["kid"], algorithm: row["algorithm"], use: row["use"], pem: row["pem"], addedAt: row["addedAt"])
+            try Keyset(
+                kid: row.value("kid"), algorithm: row.value("algorithm"), use: row.value("use"), pem: row.value("pem"),
+                addedAt: row.value("addedAt"))
         }
     }
 

@@ -23,8 +23,9 @@ struct MessageSigningKeys: Sendable {
 
     /// Reads the keys from the account's row.
     init(_ account: Row) throws {
-        current = try (account["messageSigningKey"] as Data?).map { try MessageSigningKey(key: [UInt8]($0)) }
-        guard let key = account["previousMessageSigningKey"] as Data?, let until = account["previousMessageSigningKeyUntil"] as Int64?
+        current = try (account.value("messageSigningKey") as Data?).map { try MessageSigningKey(key: [UInt8]($0)) }
+        guard let key = try account.value("previousMessageSigningKey") as Data?,
+            let until = try account.value("previousMessageSigningKeyUntil") as Int64?
         else {
             previous = nil
             return

@@ -24,8 +24,10 @@ public struct Registration: Sendable, Hashable {
     }
 
     /// Reads a row.
-    init(_ row: Row) {
-        self.init(measurement: row["measurement"], label: row["label"], addedAt: row["addedAt"], expiresAt: row["expiresAt"])
+    init(_ row: Row) throws {
+        try self.init(
+            measurement: row.value("measurement"), label: row.value("label"), addedAt: row.value("addedAt"),
+            expiresAt: row.value("expiresAt"))
     }
 
     static func all(in database: Database) throws -> [Registration] {

@@ -17,7 +17,7 @@ public struct SecureString: Sendable, Hashable, CustomStringConvertible, CustomR
 
     static func all(in database: Database) throws -> [SecureString] {
         try Row.fetchAll(database, sql: "SELECT key, value, changedAt FROM secureString ORDER BY key").map { row in
-            SecureString(key: row["key"], changedAt: row["changedAt"], value: row["value"])
+            try SecureString(key: row.value("key"), changedAt: row.value("changedAt"), value: row.value("value"))
         }
     }
 }

@@ -49,11 +49,11 @@ struct AttestationVerifier: Sendable {
     ) async throws -> AttestationResult {
         let verified = try verify(jws)
         let evidence = verified.evidence
-        let snapshot = store.snapshot
+        var snapshot = store.snapshot
         guard let audience = audience.value else { throw Problem.notReady }
         guard evidence.aud == audience.url || AudienceName(evidence.aud) == audience else { throw Problem.wrongAudience }
         guard evidence.account == snapshot.account else { throw Problem.wrongAccount }
-        guard let host = try? CanonicalHost(evidence.host), let entry = snapshot.hostMap.value(for: host), entry.settings.attested else {
+        guard let host = try? CanonicalHost(evidence.host), var entry = snapshot.attestedHost(host) else {
             // The host may have been added after the backup from which this store was restored.
             await noticeConfiguration(evidence.configVersion, evidence.configHash, logger)
             throw Problem.unknownHost
@@ -63,6 +63,10 @@ struct AttestationVerifier: Sendable {
         let thumbprint = Base64URL.decode(verified.key.thumbprint) ?? []
         try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
         await noticeConfiguration(evidence.configVersion, evidence.configHash, logger)
+        // What was revoked while the challenge waited for the disk counts.
+        snapshot = store.snapshot
+        guard let current = snapshot.attestedHost(host) else { throw Problem.unknownHost }
+        entry = current
 
         // One instant for policies, claims and secrets: the token names the message-signing key that comes beside it.
         let date = time.date
@@ -100,8 +104,9 @@ struct AttestationVerifier: Sendable {
 
     /// Makes the token's claims, those of a decoy as those of a genuine token.
     ///
-    /// For an oblivious host no claim distinguishes one app from another. Address, device and key would tell the API and the gateway who is
-    /// calling, and the relay exists to hide that.
+    /// For an oblivious host no claim names the app. Address, device and key would tell the API and the gateway who is calling, and the
+    /// relay exists to hide that. Only `anno` tells those apps from others that pass because the policy makes an exception for them, or whose
+    /// environment has a flag.
     private func claims(
         _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, lifetime: Int64,
         from address: String?, at date: Date, _ snapshot: StoreSnapshot
@@ -177,20 +182,24 @@ struct AttestationVerifier: Sendable {
     ///   - hash: The hash of the payload that the app states; nil if it states none.
     ///   - logger: Receives the warning.
     func noticeConfiguration(_ version: Int64, _ hash: String?, _ logger: Logger) async {
-        guard store.snapshot.lacks(version: version, hash: hash) else { return }
+        // Between two warnings a claim costs no access to the store.
+        guard store.snapshot.lacks(version: version, hash: hash), unknownConfigurations.isWarningDue(at: time.uptime) else { return }
         // Another process may have issued that version a moment ago.
         _ = try? await store.refresh()
-        guard store.snapshot.lacks(version: version, hash: hash), let count = unknownConfigurations.count(at: time.uptime) else { return }
+        guard store.snapshot.lacks(version: version, hash: hash), let count = unknownConfigurations.takeCount(at: time.uptime) else {
+            return
+        }
         let newest = store.configurationVersion
         logger.warning(
             """
             apps have \(version > newest ? "a newer configuration than this store" : "a different configuration with this store's version number"), \
-            and accept none from this store until its version is higher than theirs, and none at all if its signing key was changed meanwhile; if the store was restored from an older backup, run approov sdk \
+            or a client claims so, as anyone can; such apps accept none from this store until its version is higher than theirs, and none \
+            at all if its signing key was changed meanwhile; only if the store was restored from an older backup, run approov sdk \
             -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these apps are of an earlier \
             epoch, ship them the current initial configuration
             """,
             metadata: [
-                "attestations": "\(count)", "claimedVersion": "\(version)", "storeVersion": "\(newest)",
+                "requests": "\(count)", "claimedVersion": "\(version)", "storeVersion": "\(newest)",
                 "storeEpoch": "\(store.configurationEpoch)",
             ])
     }

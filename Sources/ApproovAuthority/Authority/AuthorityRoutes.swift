@@ -15,6 +15,13 @@ struct AuthorityRoutes: Sendable {
     let verifier: AttestationVerifier
     let limiter: AddressRateLimiter?
     let limits: AuthorityConfiguration.Limits
+    private let answers = ConfigurationAnswers()
+
+    init(verifier: AttestationVerifier, limiter: AddressRateLimiter?, limits: AuthorityConfiguration.Limits) {
+        self.verifier = verifier
+        self.limiter = limiter
+        self.limits = limits
+    }
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self)
@@ -39,7 +46,7 @@ struct AuthorityRoutes: Sendable {
         if let seconds = limiter?.draw(for: context.remoteAddress, now: verifier.time.uptime) { throw RateLimited(seconds: seconds) }
         let (evidence, customClaims) = try await evidence(in: request)
         let result = try await verifier.attest(
-            evidence, customClaims: customClaims, from: context.remoteAddress?.ipAddress, logger: context.logger)
+            evidence, customClaims: customClaims, from: context.clientAddress, logger: context.logger)
         verifier.metrics.took(ContinuousClock.now - start)
         return Response.json(result.json)
     }
@@ -73,9 +80,10 @@ struct AuthorityRoutes: Sendable {
         let hash = request.uri.queryParameters["hash"].map(String.init)
         if let hash, Base64URL.decode(hash)?.count != 32 { throw Problem.malformedRequest }
         await verifier.noticeConfiguration(version, hash, context.logger)
-        let configurations = verifier.store.snapshot.configurations(since: version, hash: hash)
+        let snapshot = verifier.store.snapshot
+        let configurations = snapshot.configurations(since: version, hash: hash)
         guard !configurations.isEmpty else { return Response(status: .notModified) }
-        return Response.json(.array(configurations.map(\.json)))
+        return Response.json(answers.bytes(of: configurations, in: snapshot.generation))
     }
 
     @Sendable private func keys(_ request: Request, _ context: ConnectionContext) async throws -> Response {

@@ -71,10 +71,13 @@ enum AuthoritySettings {
     }
 
     private static func refuseDemo(_ configuration: AuthorityConfiguration) throws {
-        guard isLoopback(configuration) else {
+        // A proxy on this machine may serve the world.
+        let isPublic = configuration.publicURL?.host().map { !ListenerAddress.isLoopback($0) } ?? false
+        guard isLoopback(configuration), !isPublic else {
             throw AuthorityError(
                 .demoKeysExposed,
-                "the demo account's keys are public; serve it on 127.0.0.1, or make your own account in another data directory")
+                "the demo account's keys are public; serve it on 127.0.0.1 without a public URL, or make your own account in another data directory"
+            )
         }
     }
 

@@ -31,6 +31,12 @@ struct AuthorityUpkeep: Sendable {
                 switch try await renewal?.renewIfDue() {
                 case .certificate?:
                     logger.info("certificate renewed; its key stays")
+                case .certificateAndKey?:
+                    logger.warning(
+                        """
+                        certificate renewed for the server key that was rotated since this authority started; restart it, so that apps learn \
+                        the pin of the next backup key
+                        """)
                 case .certificateAndRoot?:
                     logger.warning(
                         """

@@ -41,7 +41,7 @@ extension Problem {
     static let notFound = Problem(.notFound, title: "The authority has no such resource", status: 404)
     static let malformedRequest = Problem(
         Name("malformed-request"), title: "The request cannot be understood", status: 400,
-        detail: "The parameter since must be a number of at least 0.")
+        detail: "The parameter since must be a number of at least 0, and hash the base64url of 32 bytes.")
     static let notReady = Problem(Name("not-ready"), title: "The authority is starting", status: 503, detail: "Try again in a second.")
     static let internalError = Problem(.internalError, title: "The authority failed", status: 500, detail: "Try again later.")
 }

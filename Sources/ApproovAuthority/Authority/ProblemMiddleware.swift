@@ -58,7 +58,14 @@ struct ProblemMiddleware: RouterMiddleware {
 extension Response {
     /// A JSON response that must not be cached.
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok, mediaType: String = "application/json") -> Response {
+        json(ByteBuffer(bytes: value.serialized()), status: status, mediaType: mediaType)
+    }
+
+    /// A JSON response of bytes that exist already; it must not be cached.
+    static func json(
+        _ bytes: ByteBuffer, status: HTTPResponse.Status = .ok, mediaType: String = "application/json"
+    ) -> Response {
         let headers: HTTPFields = [.contentType: mediaType, .cacheControl: "no-store"]
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.serialized())))
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: bytes))
     }
 }

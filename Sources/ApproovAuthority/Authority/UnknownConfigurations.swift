@@ -1,22 +1,33 @@
 internal import Synchronization
 
-/// Counts attestations of apps whose configuration this store did not issue, and reports the number at most once an hour.
+/// Counts requests that claim a configuration that this store did not issue, and reports the number at most once an hour.
 final class UnknownConfigurations: Sendable {
     private struct State {
         var count = 0
         var lastWarning: Duration?
+
+        func isDue(at uptime: Duration) -> Bool { lastWarning.map { uptime - $0 >= UnknownConfigurations.pause } ?? true }
     }
 
     private static let pause = Duration.seconds(3_600)
     private let state = Mutex(State())
 
-    /// Counts one attestation.
+    /// Counts one request.
     /// - Parameter uptime: The monotonic time.
-    /// - Returns: The number since the last warning if a warning is due; nil otherwise.
-    func count(at uptime: Duration) -> Int? {
+    /// - Returns: Whether a warning is due, which ``takeCount(at:)`` then takes unless the request turns out to be in order.
+    func isWarningDue(at uptime: Duration) -> Bool {
         state.withLock { state in
             state.count += 1
-            if let last = state.lastWarning, uptime - last < Self.pause { return nil }
+            return state.isDue(at: uptime)
+        }
+    }
+
+    /// Takes the warning that is due.
+    /// - Parameter uptime: The monotonic time.
+    /// - Returns: The number of requests since the last warning; nil if another request took the warning meanwhile.
+    func takeCount(at uptime: Duration) -> Int? {
+        state.withLock { state in
+            guard state.isDue(at: uptime) else { return nil }
             defer { state = State(lastWarning: uptime) }
             return state.count
         }

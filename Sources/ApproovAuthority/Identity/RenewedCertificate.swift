@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// The authority's own certificate, renewed while the authority runs, so that a process that is never restarted stays reachable.
 ///
-/// The key and its pins stay the same. Open connections keep the certificate that they began with.
+/// The key and its pins stay the same, unless the store's key was rotated since the start. Open connections keep the certificate that they
+/// began with.
 final class RenewedCertificate: Sendable {
     private struct State {
         var identity: ServerIdentity
@@ -26,6 +27,8 @@ final class RenewedCertificate: Sendable {
     /// The certificates that were renewed.
     enum Renewal: Sendable {
         case certificate, certificateAndRoot
+        /// The certificate is for the key that `AuthorityStore.rotateServerKey()` put in the place of the one that was served.
+        case certificateAndKey
     }
 
     /// Makes a new certificate when half of the old one's life is over, or when the old one is not valid now.
@@ -38,10 +41,12 @@ final class RenewedCertificate: Sendable {
         var override = NIOSSLContextConfigurationOverride()
         override.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificatePEM.utf8)).map { .certificate($0) }
         override.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem))
+        let isNewRoot = identity.rootPEM != before.rootPEM
+        // First, so that a failure is tried again.
+        if isNewRoot { try await store.rememberRoot(identity.rootPEM, insteadOf: before.rootPEM) }
         state.withLock { $0 = State(identity: identity, override: override) }
-        guard identity.rootPEM != before.rootPEM else { return .certificate }
-        try await store.rememberRoot(identity.rootPEM, insteadOf: before.rootPEM)
-        return .certificateAndRoot
+        if isNewRoot { return .certificateAndRoot }
+        return identity.keyPEM == before.keyPEM ? .certificate : .certificateAndKey
     }
 
     /// Makes every TLS handshake use the current certificate.

@@ -27,9 +27,9 @@ struct ClaimPolicy: Sendable, Hashable {
 
 extension ClaimPolicy {
     /// Reads the policy from the account's row; the store's schema has the defaults.
-    init(_ account: Row) {
-        self.init(
-            audience: account["audience"], issuer: account["issuer"], subject: account["subject"],
-            installationKey: account["installationKey"])
+    init(_ account: Row) throws {
+        try self.init(
+            audience: account.value("audience"), issuer: account.value("issuer"), subject: account.value("subject"),
+            installationKey: account.value("installationKey"))
     }
 }

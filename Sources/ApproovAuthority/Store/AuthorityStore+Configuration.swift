@@ -115,7 +115,7 @@ extension AuthorityStore {
         return try await change { database in
             // Another process on the same folder may have signed one already.
             let row = try Row.fetchOne(database, sql: "SELECT issuedAt, expiresAt FROM configuration ORDER BY version DESC LIMIT 1")
-            guard Self.isDue(row.map { ($0["issuedAt"], $0["expiresAt"]) }, now: now) else { return false }
+            guard Self.isDue(try row.map { try ($0.value("issuedAt"), $0.value("expiresAt")) }, now: now) else { return false }
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
             return true
         }

@@ -63,11 +63,11 @@ extension AuthorityStore {
 
     static func endpoint(in database: Database) throws -> Endpoint? {
         guard let row = try Row.fetchOne(database, sql: "SELECT url, pins, trustRoots FROM endpoint") else { return nil }
-        guard let url = URL(string: row["url"]) else {
+        guard let url = try URL(string: row.value("url")) else {
             throw AuthorityError(.storeDamaged, "the authority's URL in the store cannot be read; restore the store from a backup")
         }
-        let pins: String = row["pins"]
-        return Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row["trustRoots"])
+        let pins: String = try row.value("pins")
+        return try Endpoint(url: url, pins: pins.split(separator: " ").map(String.init), trustRoots: row.value("trustRoots"))
     }
 
     /// Remembers the authority's URL and pins for initial configurations that are written later.
@@ -108,10 +108,11 @@ extension AuthorityStore {
 
     private static func identity(in database: Database) throws -> ServerIdentity? {
         guard let row = try Row.fetchOne(database, sql: "SELECT * FROM identity") else { return nil }
-        let hosts: String = row["hosts"]
+        let hosts: String = try row.value("hosts")
         return try ServerIdentity(
-            rootPEM: row["root"], certificatePEM: row["certificate"], keyPEM: row["key"], rootKeyPEM: row["rootKey"],
-            backupKeyPEM: row["backupKey"], hosts: hosts.split(separator: " ").map(String.init),
-            notAfter: Date(timeIntervalSince1970: TimeInterval(row["notAfter"] as Int64)))
+            rootPEM: row.value("root"), certificatePEM: row.value("certificate"), keyPEM: row.value("key"),
+            rootKeyPEM: row.value("rootKey"),
+            backupKeyPEM: row.value("backupKey"), hosts: hosts.split(separator: " ").map(String.init),
+            notAfter: Date(timeIntervalSince1970: TimeInterval(row.value("notAfter") as Int64)))
     }
 }

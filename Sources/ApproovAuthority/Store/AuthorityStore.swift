@@ -80,6 +80,10 @@ public final class AuthorityStore: Sendable {
         let known = snapshot.generation
         let newer = try await database.readChecked { database in
             let generation = try Int64.fetchOne(database, sql: "SELECT generation FROM account") ?? 0
+            guard generation >= known else {
+                throw AuthorityError(
+                    .storeUnusable, "an older store, such as a backup, replaced the store that this process uses; restart this process")
+            }
             return generation == known ? nil : try StoreSnapshot(database)
         }
         guard let newer else { return false }

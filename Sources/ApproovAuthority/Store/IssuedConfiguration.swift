@@ -21,8 +21,8 @@ struct IssuedConfiguration: Sendable {
                 """)
         return try rows.map { row in
             try IssuedConfiguration(
-                version: row["version"], signed: SignedConfiguration(serialized: [UInt8](row["document"] as Data)),
-                issuedAt: row["issuedAt"], expiresAt: row["expiresAt"], changesKeys: row["changesKeys"])
+                version: row.value("version"), signed: SignedConfiguration(serialized: [UInt8](row.value("document") as Data)),
+                issuedAt: row.value("issuedAt"), expiresAt: row.value("expiresAt"), changesKeys: row.value("changesKeys"))
         }
     }
 }

@@ -65,7 +65,7 @@ final class RedemptionWriter: Sendable {
     private static func write(_ attempts: [Attempt], to database: StoreDatabase) async throws -> [RedemptionOutcome] {
         try await database.write { database in
             let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
-            let (purged, key): (Int64, Data) = (account?["purgedThrough"] ?? 0, account?["challengeKey"] ?? Data())
+            let (purged, key): (Int64, Data) = try (account?.value("purgedThrough") ?? 0, account?.value("challengeKey") ?? Data())
             let inForce = SymmetricKey(data: key)
             let insert = try database.cachedStatement(
                 sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")

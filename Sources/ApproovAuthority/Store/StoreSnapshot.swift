@@ -49,18 +49,18 @@ final class StoreSnapshot: Sendable {
         guard let account = try Row.fetchOne(database, sql: "SELECT * FROM account") else {
             throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
         }
-        generation = account["generation"]
-        self.account = account["name"]
-        epoch = account["epoch"]
-        reportsReasons = account["rejectionReasons"]
-        claimPolicy = ClaimPolicy(account)
-        acceptsDevelopmentKey = account["acceptsDevelopmentKey"]
-        challenges = ChallengeMint(key: SymmetricKey(data: account["challengeKey"] as Data), account: account["name"])
-        arcKey = SymmetricKey(data: account["arcKey"] as Data)
+        generation = try account.value("generation")
+        self.account = try account.value("name")
+        epoch = try account.value("epoch")
+        reportsReasons = try account.value("rejectionReasons")
+        claimPolicy = try ClaimPolicy(account)
+        acceptsDevelopmentKey = try account.value("acceptsDevelopmentKey")
+        challenges = try ChallengeMint(key: SymmetricKey(data: account.value("challengeKey") as Data), account: account.value("name"))
+        arcKey = try SymmetricKey(data: account.value("arcKey") as Data)
         do {
             secrets = try AccountSecrets(account)
-            developmentKey = try (account["developmentKey"] as Data?).map { try DevelopmentKey(bytes: [UInt8]($0)) }
-            configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account["configurationKey"] as Data)
+            developmentKey = try (account.value("developmentKey") as Data?).map { try DevelopmentKey(bytes: [UInt8]($0)) }
+            configurationKey = try P256.Signing.PrivateKey(rawRepresentation: account.value("configurationKey") as Data)
             environmentPolicy = try Self.readEnvironmentPolicy(database)
             hosts = try AccountHost.all(in: database)
             hostMap = try HostMap(hosts.map { ($0.pattern, $0) })
@@ -71,7 +71,7 @@ final class StoreSnapshot: Sendable {
             keysets = try Keyset.all(in: database)
             messageSigningKeys = try MessageSigningKeys(account)
             secureStrings = try SecureString.all(in: database)
-            allowsCustomTokens = account["customTokens"]
+            allowsCustomTokens = try account.value("customTokens")
             configurations = try IssuedConfiguration.all(in: database)
             newestHash = configurations.last?.signed.payloadHash
             issuer = try TokenIssuer(
@@ -83,7 +83,9 @@ final class StoreSnapshot: Sendable {
             throw AuthorityError(
                 .storeDamaged,
                 "the store's content cannot be read; restore it from a backup; if it was just restored, stop the authority, remove the files "
-                    + "-wal and -shm beside the database, and restore it again", cause: error)
+                    + "-wal and -shm beside the database, and restore it again",
+                // The error of a row contains the row.
+                cause: error is RowDecodingError ? nil : error)
         }
         secureStringValues = secureStrings.reduce(into: [:]) { $0[$1.key] = $1.value }
         registrationEnds = registrations.reduce(into: [:]) { $0[$1.measurement] = $1.expiresAt ?? .max }
@@ -92,6 +94,11 @@ final class StoreSnapshot: Sendable {
 
     /// The account secret; after a change this is the new one at once.
     var secret: AccountSecret { secrets.current }
+
+    /// The entry of a host, if it gets tokens.
+    func attestedHost(_ host: CanonicalHost) -> AccountHost? {
+        hostMap.value(for: host).flatMap { $0.settings.attested ? $0 : nil }
+    }
 
     /// The policy of a device; nil if it has none, or one that has expired.
     func policy(of deviceID: DeviceID, at now: Int64) -> DevicePolicy? {
@@ -124,7 +131,9 @@ final class StoreSnapshot: Sendable {
     private static func readEnvironmentPolicy(_ database: Database) throws -> [RejectionReason: EnvironmentAction] {
         let rows = try Row.fetchAll(database, sql: "SELECT flag, action FROM environmentPolicy")
         return try rows.reduce(into: [:]) { policy, row in
-            guard let flag = RejectionReason(rawValue: row["flag"]), let action = EnvironmentAction(rawValue: row["action"]) else {
+            guard let flag = try RejectionReason(rawValue: row.value("flag")),
+                let action = try EnvironmentAction(rawValue: row.value("action"))
+            else {
                 throw AuthorityError(
                     .storeDamaged, "this release does not know a flag or action of the store's environment policy; use a newer release")
             }

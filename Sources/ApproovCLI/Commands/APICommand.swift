@@ -225,6 +225,8 @@ struct APICommand: AsyncParsableCommand {
         } else if let remove {
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
+            try noteCovering(remove, in: store)
+            try RelayPins.noteIfMissing(in: store)
         } else if let pins {
             guard changesHost else { return try show(pins, in: store) }
             try await change(pins, pins: pinChange, roots: roots, in: store)
@@ -325,22 +327,38 @@ struct APICommand: AsyncParsableCommand {
         }
     }
 
+    /// Says which other entry still covers a removed host.
+    private func noteCovering(_ removed: String, in store: AuthorityStore) throws {
+        guard let name = try? CanonicalHost(removed).name, let covering = try store.host(for: name) else { return }
+        Console.note("approov: \(covering.name) still covers \(name), so apps go on with the settings of that entry")
+    }
+
     private struct Import: Encodable {
         let added: Int
         let replaced: Int
         let unchanged: Int
+        /// What each replaced host lost, by its name.
+        var noLonger: [String: [String]]?
         let configurationVersion: Int64
     }
 
     private func take(_ hosts: HostImport, from file: String, into store: AuthorityStore) async throws {
+        let before = store.hosts
         let result = try await change(hosts, from: file, in: store)
         let version = store.configurationVersion
+        let after = Dictionary(store.hosts.map { ($0.name, $0.settings) }) { $1 }
+        let lost = before.compactMap { old in
+            after[old.name].map { (name: old.name, settings: old.settings.lost(in: $0)) }
+        }.filter { !$0.settings.isEmpty }
         if output.json {
             return try Console.json(
-                Import(added: result.added, replaced: result.changed, unchanged: result.unchanged, configurationVersion: version))
+                Import(
+                    added: result.added, replaced: result.changed, unchanged: result.unchanged,
+                    noLonger: lost.isEmpty ? nil : Dictionary(lost) { $1 }, configurationVersion: version))
         }
         Console.line(
             "added \(result.added), replaced \(result.changed), unchanged \(result.unchanged); the configuration is now version \(version)")
+        for (name, settings) in lost { Console.line("\(name): no longer: \(settings.joined(separator: ", "))") }
     }
 
     /// Adds the hosts of a file, or replaces their settings.

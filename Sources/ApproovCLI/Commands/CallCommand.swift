@@ -214,7 +214,7 @@ struct CallCommand: AsyncParsableCommand {
             url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
         do {
             let service = try service()
-            try refuseUselessPins(HostTreatment(of: url, by: service?.configuration, evaluated: !pins.isEmpty, relay: relay))
+            try refuseUselessOptions(HostTreatment(of: url, by: service?.configuration, evaluated: !pins.isEmpty, relay: relay))
             let narrator = try narrator(of: call, service)
             let session = try await session(service, narrator)
             let outcome: Result<Int, any Error>
@@ -246,9 +246,17 @@ struct CallCommand: AsyncParsableCommand {
         return CallNarrator(try CurlTransport(), plan: plan)
     }
 
-    /// Refuses `--pin` for an oblivious host: the gateway connects to that host with its own pins, so these would be ignored.
-    private func refuseUselessPins(_ treatment: HostTreatment) throws {
-        guard !pins.isEmpty, treatment.isObliviousByConfiguration else { return }
+    /// Refuses `--pin` and `--record` for an oblivious host, because they would be ignored.
+    ///
+    /// The gateway connects to that host with its own pins, and only sealed messages leave this program, which are not recorded.
+    private func refuseUselessOptions(_ treatment: HostTreatment) throws {
+        guard treatment.isObliviousByConfiguration else { return }
+        if record != nil {
+            throw CommandFailure(
+                "--record has no effect on \(treatment.host): requests to it travel through a relay, and no one can read a recorded sealed "
+                    + "message; omit --record", exitCode: CommandFailure.usage)
+        }
+        guard !pins.isEmpty else { return }
         throw CommandFailure(
             "--pin has no effect on \(treatment.host): requests to it travel through a relay, and the gateway checks the host's pins "
                 + "(approov gateway --pin); omit --pin", exitCode: CommandFailure.usage)

@@ -39,6 +39,11 @@ struct DevkeyCommand: AsyncParsableCommand {
         let accepted: Bool
     }
 
+    private struct Change: Encodable {
+        let change: String
+        let accepted: Bool
+    }
+
     func validate() throws {
         try OneOf.check(["-get": get, "-change": change])
     }
@@ -46,8 +51,17 @@ struct DevkeyCommand: AsyncParsableCommand {
     func run() async throws {
         let store = try store.open(change ? .making : .reading)
         if change {
+            let isFirst = store.developmentKey == nil
             try await store.changeDevelopmentKey()
-            if !output.json { Console.line("changed the development key; give the new one to developers: approov devkey -get") }
+            if output.json {
+                try Console.json(Change(change: isFirst ? "made" : "changed", accepted: store.acceptsDevelopmentKey))
+            } else if isFirst {
+                Console.line("made a development key; give it to developers: approov devkey -get")
+            } else {
+                Console.line(
+                    "changed the development key; builds with the old key are rejected from now on; give the new one to developers: "
+                        + "approov devkey -get")
+            }
             return note(store)
         }
         guard let key = store.developmentKey else {

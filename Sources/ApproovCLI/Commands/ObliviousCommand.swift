@@ -83,7 +83,7 @@ struct ObliviousCommand: AsyncParsableCommand {
         help: """
             With -set: whether messages travel in chunks, up to 16 GiB each. on: always, for a gateway that understands chunks; off: \
             never, for a gateway that implements only RFC 9458; auto: once apps have found that the gateway understands chunks, which \
-            they ask before the first large or streamed request. Default: auto.
+            they ask before the first large or streamed request. Default: as it was set before, at first auto.
             """)
     var chunked: Chunking?
 
@@ -114,18 +114,14 @@ struct ObliviousCommand: AsyncParsableCommand {
     func run() async throws {
         if set, let relay, let keyConfig {
             let keys = try await KeyConfigurationSource(keyConfig, of: "-keyConfig").read(trusting: Files.anchors(at: caCert))
-            let settings = ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: (chunked ?? .auto).setting)
+            var settings = ObliviousSettings(relay: relay, keyConfig: Base64.encode(keys), chunked: chunked?.setting)
             // Check the keys before opening the store: a mistake must not make one.
             try AuthorityStore.checkOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
             let store = try store.open(.making)
+            if chunked == nil { settings.chunked = store.obliviousSettings?.chunked }
             try await store.setOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
             try report("set", in: store)
-            let host = try TransportURL(relay).host.name
-            if try store.host(for: host) == nil {
-                Console.note(
-                    "approov: \(host) has no pins; to pin the relay: "
-                        + "approov api -add \(host) -noApproovToken -pinFrom CERTIFICATE -pin BACKUP")
-            }
+            try RelayPins.noteIfMissing(in: store)
         } else if remove {
             let store = try store.open(.changing)
             guard store.obliviousSettings != nil else { throw CommandFailure("no relay is set, so there is none to remove") }

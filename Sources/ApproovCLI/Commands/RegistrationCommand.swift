@@ -25,7 +25,8 @@ struct RegistrationCommand: AsyncParsableCommand {
             reason registration-expired until it is registered again. Without it,
             a registration does not expire; adding an executable again replaces
             label and expiry. -import replaces the label, and the expiry only if
-            the line has one.
+            the line has one. An expired registration becomes valid again: until
+            the expiry in its line, or else without an end.
 
             -list shows measurement, date, expiry (if any) and label, the oldest
             first.
@@ -110,7 +111,8 @@ struct RegistrationCommand: AsyncParsableCommand {
         } else if let remove {
             let measurement = try Self.measurement(of: remove)
             try await store.open(.changing).removeRegistration(measurement)
-            if !output.json { Console.line("removed \(measurement)") }
+            if output.json { return try Console.json(Removal(measurement: measurement, change: "removed")) }
+            Console.line("removed \(measurement)")
         } else {
             let registrations = try store.open(.reading).registrations
             if registrations.isEmpty { Console.note("approov: no registrations in \(store.path)") }
@@ -131,10 +133,17 @@ struct RegistrationCommand: AsyncParsableCommand {
         return Console.printable(URL(filePath: source).lastPathComponent)
     }
 
+    private struct Removal: Encodable {
+        let measurement: String
+        let change: String
+    }
+
     private struct Import: Encodable {
         let added: Int
         let relabelled: Int
         let expiryChanged: Int
+        /// The registrations that had expired and are valid again, if any.
+        let renewed: Int?
         let unchanged: Int
     }
 
@@ -143,9 +152,12 @@ struct RegistrationCommand: AsyncParsableCommand {
         if output.json {
             return try Console.json(
                 Import(
-                    added: bulk.added, relabelled: result.relabelled, expiryChanged: result.expiriesChanged, unchanged: bulk.unchanged))
+                    added: bulk.added, relabelled: result.relabelled, expiryChanged: result.expiriesChanged,
+                    renewed: result.renewed > 0 ? result.renewed : nil,
+                    unchanged: bulk.unchanged))
         }
-        let expiries = result.expiriesChanged > 0 ? "with another expiry \(result.expiriesChanged), " : ""
+        let renewed = result.renewed > 0 ? " (had expired and are valid again: \(result.renewed))" : ""
+        let expiries = result.expiriesChanged > 0 ? "with another expiry \(result.expiriesChanged)\(renewed), " : ""
         Console.line("added \(bulk.added), relabelled \(result.relabelled), \(expiries)unchanged \(bulk.unchanged)")
     }
 

@@ -80,7 +80,9 @@ struct TokenCommand: AsyncParsableCommand {
         let path = store.path
         let store = try store.open(.reading)
         if let genExample {
-            Console.line(try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data))
+            let token = try store.exampleToken(forHost: genExample, isValid: type != .invalid, boundTo: data)
+            if output.json { return try Console.json(["token": token]) }
+            Console.line(token)
         } else if let check {
             // Tokens name the host in its canonical spelling.
             let audience = try host.map { try CanonicalHost($0).name }

@@ -12,7 +12,7 @@ struct DemoRun {
     /// - Throws: `CommandFailure` when the run is interrupted by a signal.
     func run() async throws -> Bool {
         // Trap signals before the demo makes anything that needs cleaning up.
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
         guard mkdir(folder.path, 0o700) == 0 else {
             let reason = String(cString: strerror(errno))
@@ -40,20 +40,22 @@ struct DemoRun {
 
     private func steps(in folder: URL) async throws -> Bool {
         var report = DemoReport(json: json)
-        report.begin()
+        try report.begin()
         let held = try await run(in: folder, &report)
-        report.end()
+        try report.end()
         return held
     }
 
     private func run(in folder: URL, _ report: inout DemoReport) async throws -> Bool {
-        let started = try await report.step(.start) {
-            let world = try await DemoWorld.start(in: folder)
-            return (world, detail: "authority \(world.authority.url.absoluteString), API \(world.url("", port: world.api.port))")
-        }
-        guard let world = started else { return false }
+        var started: DemoWorld?
         var rotated: TestHTTPServer?
         do {
+            _ = try await report.step(.start) {
+                let world = try await DemoWorld.start(in: folder)
+                started = world
+                return ((), detail: "authority \(world.authority.url.absoluteString), API \(world.url("", port: world.api.port))")
+            }
+            guard let world = started else { return false }
             let app = try DemoApp(configuration: world.configurationFile, state: world.appState, roots: world.root.pem)
             let steps = DemoSteps(world: world, app: app)
             _ = try await report.step(.attestedCall) { ((), detail: try await steps.attestedCall()) }
@@ -72,11 +74,11 @@ struct DemoRun {
             }
         } catch {
             await rotated?.stop()
-            await world.stop()
+            await started?.stop()
             throw error
         }
         await rotated?.stop()
-        await world.stop()
+        await started?.stop()
         return report.allHeld
     }
 }

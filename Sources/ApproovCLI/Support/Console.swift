@@ -32,10 +32,13 @@ enum Console {
     }
 
     /// Writes a JSON value as one line on standard output.
-    static func json(_ value: some Encodable) throws {
+    static func json(_ value: some Encodable) throws { line(try jsonText(value)) }
+
+    /// Returns a JSON value as one line of text.
+    static func jsonText(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        result(try encoder.encode(value) + Data("\n".utf8))
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     /// Writes the content of a file on standard output, unchanged.
@@ -44,12 +47,24 @@ enum Console {
     /// Writes to standard output, or ends the program with exit code 1: a result that was lost must not look like success.
     private static func result(_ data: Data) {
         do {
+            try write(data)
+        } catch {
+            if let message = error.message { Console.error(message) }
+            exit(error.exitCode)
+        }
+    }
+
+    /// Writes one line on standard output, at once, for a command that has to clean up if that fails.
+    /// - Throws: `CommandFailure` when it cannot be written, without a message when the reader closed the pipe early, as in
+    ///   `approov api -list | head -1`.
+    static func write(line: String) throws(CommandFailure) { try write(Data("\(line)\n".utf8)) }
+
+    private static func write(_ data: Data) throws(CommandFailure) {
+        do {
             try FileHandle.standardOutput.write(contentsOf: data)
         } catch {
-            // Print no error for a reader that closed the pipe early, as in `approov api -list | head -1`.
             let isClosedPipe = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(EPIPE)
-            if !isClosedPipe { Console.error("standard output cannot be written: \(error.localizedDescription)") }
-            exit(1)
+            throw CommandFailure(isClosedPipe ? nil : "standard output cannot be written: \(error.localizedDescription)")
         }
     }
 }

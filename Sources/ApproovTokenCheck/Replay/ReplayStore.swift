@@ -22,7 +22,9 @@ public protocol ReplayStore: Sendable {
     ///   - jti: The token's `jti`, 1 to 256 bytes. It is unique per issuer.
     ///   - issuer: The token's `iss`; nil if it has none.
     ///   - end: When the record may be removed, in seconds since 1970: no check accepts the token from then on. Checks with different
-    ///     settings may pass different ends for one token, so it must not be part of the key.
+    ///     settings may pass different ends for one token, so it must not be part of the key. Give all checks that share a store the same
+    ///     `clockSkew` and `storeTimeout`: otherwise a check with a later end may accept a token again whose record was removed before the
+    ///     clock was set back.
     /// - Returns: True for the first use. False if the token was used before, or if the store has removed records with this end or a later
     ///   one and so cannot know.
     /// - Throws: Any error when the use could not be recorded. The check then answers 503, and the request does not reach the handler.

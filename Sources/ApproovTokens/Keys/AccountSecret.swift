@@ -27,7 +27,7 @@ public struct AccountSecret: Sendable, CustomStringConvertible, CustomReflectabl
                 "an account secret must have at least \(AccountSecret.minimumBytes) bytes; use what `approov secret -get` prints"
             )
         }
-        guard bytes.count <= AccountSecret.maximumBytes, !bytes.starts(with: "-----BEGIN".utf8) else {
+        guard bytes.count <= AccountSecret.maximumBytes, !PEMText.isPEM(bytes) else {
             throw TokenError(
                 .malformedKey,
                 "an account secret has at most \(AccountSecret.maximumBytes) bytes and is no PEM file; pass a PEM key to rs256 or es256"

@@ -21,6 +21,7 @@ extension CurlEasyHandle {
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try setTrustOptions()
         try setCallbacks()
+        try setSocketCallback()
         try setTextCallback()
     }
 
@@ -107,8 +108,7 @@ extension CurlEasyHandle {
         try setPointer(CURLOPT_SEEKDATA, context)
     }
 
-    /// Sets the callback that makes sockets, for requests that refuse some addresses.
-    func setSocketCallback() throws(TransportError) {
+    private func setSocketCallback() throws(TransportError) {
         try check(
             clibcurl_set_opensocket_function(pointer) { handle, _, address in
                 guard let address, let transfer = CurlEasyHandle.transfer(of: handle) else { return CURL_SOCKET_BAD }
@@ -116,8 +116,7 @@ extension CurlEasyHandle {
                 guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr),
                     transfer.mayConnect(to: UnsafeRawPointer(address) + offset, count: count)
                 else { return CURL_SOCKET_BAD }
-                // As libcurl does without this callback.
-                return socket(address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+                return transfer.makeSocket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
             }, CURLOPT_OPENSOCKETFUNCTION)
         try setPointer(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
     }

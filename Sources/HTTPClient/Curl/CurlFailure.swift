@@ -1,5 +1,6 @@
 import CLibCurl
 import CertificatePinning
+import Glibc
 
 /// Translates libcurl's result codes into errors.
 enum CurlFailure {
@@ -30,17 +31,17 @@ enum CurlFailure {
                 .hostUnresolved, "the host name of the proxy \(transfer.peer) has no address; check the proxy configuration")
         case CURLE_COULDNT_CONNECT where transfer.hasRefusedAddress:
             return .refusedAddress(of: transfer.url)
+        case CURLE_COULDNT_CONNECT where transfer.hasNoDescriptor:
+            return TransportError(
+                .internalError,
+                "the system has no descriptor for a connection to \(transfer.peer); raise the limit of open files (ulimit -n)")
         case CURLE_COULDNT_CONNECT:
             return TransportError(.connectionFailed, "no server accepted the connection to \(transfer.peer); is it running and reachable?")
         case CURLE_PROXY:
             return TransportError(.connectionFailed, "the proxy \(transfer.peer) refused the connection; check the proxy configuration")
         case CURLE_OPERATION_TIMEDOUT:
-            return transfer.wasSent
-                ? TransportError(
-                    .totalTimeout,
-                    "the request to \(transfer.server) did not end within its total timeout; raise the timeout, or check the server")
-                : TransportError(
-                    .connectTimeout, "no connection to \(transfer.peer) was made within the connect timeout; is the server reachable?")
+            return TransportError(
+                .connectTimeout, "no connection to \(transfer.peer) was made within the connect timeout; is the server reachable?")
         case _ where isVerification(code):
             return TransportError(
                 .trustRefused,
@@ -61,6 +62,12 @@ enum CurlFailure {
             return TransportError(
                 .headerTooLarge,
                 "the response's header section is larger than libcurl accepts: 102400 bytes for a line, 307200 bytes in all")
+        case CURLE_OUT_OF_MEMORY where transfer.wasPaused:
+            // libcurl holds at most 64 MiB of decoded content during a pause (DYN_PAUSE_BUFFER).
+            return TransportError(
+                .bodyTooLarge,
+                "the response's content became more than 64 MiB at once when it was decompressed; set decompresses to false, and decompress it "
+                    + "in steps")
         case CURLE_RECV_ERROR where transfer.proxyRefusal != nil:
             return TransportError(
                 .connectionFailed,
@@ -78,6 +85,27 @@ enum CurlFailure {
         default:
             return TransportError(.internalError, "libcurl: \(reason) (\(code.rawValue))")
         }
+    }
+
+    /// The error for a transfer that did not end in time.
+    static func totalTimeout(of transfer: CurlTransfer) -> TransportError {
+        let state = transfer.wasSent ? "did not end" : "was not sent"
+        return TransportError(
+            .totalTimeout, "the request to \(transfer.server) \(state) within its total timeout; raise the timeout, or check the server")
+    }
+
+    /// The error for a transfer on which nothing moved.
+    static func idleTimeout(of transfer: CurlTransfer) -> TransportError {
+        let time = transfer.options.idleTimeout
+        guard transfer.wasSent else {
+            return TransportError(
+                .idleTimeout,
+                "the request had no connection to \(transfer.server) for \(time), so nothing was sent; check the server, or raise the idle "
+                    + "timeout or the number of connections")
+        }
+        return TransportError(
+            .idleTimeout,
+            "no byte was sent to \(transfer.server) or received from it for \(time); check the server, or raise the idle timeout")
     }
 
     /// How HTTP/2 broke down, if HTTP/2 is what failed.
@@ -129,6 +157,9 @@ extension CurlTransfer {
     fileprivate var peer: String { options.proxy.map { Self.place($0.host, $0.port) } ?? server }
 
     private static func place(_ host: CanonicalHost, _ port: Int) -> String { "\(host) port \(port)" }
+
+    /// Whether the system gave no socket because the process or the system has too many descriptors.
+    fileprivate var hasNoDescriptor: Bool { [EMFILE, ENFILE].contains(socketError) }
 
     /// The alert about the client's certificate that explains a result; nil when there is none.
     ///

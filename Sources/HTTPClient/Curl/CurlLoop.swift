@@ -199,7 +199,7 @@ final class CurlLoop {
             // version.
             try transfer.easy.speak(onlyHTTP1: !transfer.url.isSecure || http1OnlyOrigins.contains(transfer.url.origin, now: now))
             transfer.loop = self
-            transfer.lastActivity = now
+            transfer.began(at: now)
             guard curl_multi_add_handle(pool.multi, transfer.easy.pointer) == CURLM_OK else {
                 throw TransportError(.internalError, "libcurl did not accept the request; the process may be out of memory")
             }
@@ -208,7 +208,7 @@ final class CurlLoop {
             pool.startedTransfers += 1
             transfer.activeIndex = active.count
             active.append(transfer)
-            nextSweep = min(nextSweep, now + transfer.sweepInterval)
+            nextSweep = min(nextSweep, now + transfer.sweepInterval, transfer.deadline)
             // Here, because libcurl may send content before the driver takes its next messages.
             if transfer.options.control?.isSuspended == true { suspend(transfer) }
         } catch {
@@ -408,7 +408,7 @@ final class CurlLoop {
 
     // MARK: Keeping house
 
-    /// Ends transfers on which nothing moves, and closes spent pools.
+    /// Ends transfers on which nothing moves or whose time is over, and closes spent pools.
     private func sweep() {
         guard now >= nextSweep else { return }
         nextSweep = .max
@@ -425,16 +425,16 @@ final class CurlLoop {
                         "the transfer was suspended for too long, so its connection was closed; resume it earlier, or start it again"))
                 continue
             }
+            if now >= transfer.deadline {
+                abandon(transfer).fail(CurlFailure.totalTimeout(of: transfer))
+                continue
+            }
             if now - transfer.lastActivity >= transfer.idleLimit {
-                abandon(transfer).fail(
-                    TransportError(
-                        .idleTimeout,
-                        "no byte was sent to \(transfer.server) or received from it for \(transfer.options.idleTimeout); check the server, or "
-                            + "raise the idle timeout"))
+                abandon(transfer).fail(CurlFailure.idleTimeout(of: transfer))
                 continue
             }
             if transfer.isSilentUpload(now: now) { answeredUploads.insert(transfer) }
-            nextSweep = min(nextSweep, now + transfer.sweepInterval)
+            nextSweep = min(nextSweep, now + transfer.sweepInterval, transfer.deadline)
             index += 1
         }
         // What checkAnsweredUploads() did not notice in time costs a moment, and not the idle timeout.

@@ -25,10 +25,8 @@ struct CurlRequestShape: Equatable {
     let method: HTTPRequest.Method
     let content: Content
     let connectMilliseconds: Int
-    let totalMilliseconds: Int
     let proxy: ProxyConfiguration?
     let localAddress: CanonicalHost?
-    let refusesPrivateAddresses: Bool
     /// The encodings to offer and decode; nil: none.
     let contentEncodings: String?
 
@@ -43,11 +41,8 @@ struct CurlRequestShape: Equatable {
             case .bytes, .file, .stream: .streamed(length: upload.length ?? -1)
             }
         connectMilliseconds = request.options.connectTimeout.wholeMilliseconds
-        // 0 means no timeout to libcurl.
-        totalMilliseconds = request.options.totalTimeout?.wholeMilliseconds ?? 0
         proxy = request.options.proxy
         localAddress = request.options.localAddress
-        refusesPrivateAddresses = request.options.refusesPrivateAddresses && request.options.proxy == nil
         contentEncodings = upload.offersDecoding ? library.contentEncodings : nil
     }
 
@@ -55,10 +50,8 @@ struct CurlRequestShape: Equatable {
         try easy.set(CURLOPT_PROTOCOLS_STR, isSecure ? "https" : "http")
         try easy.set(CURLOPT_SSL_VERIFYHOST, verifiesHost ? 2 : 0)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
-        try easy.set(CURLOPT_TIMEOUT_MS, totalMilliseconds)
         if let contentEncodings { try easy.set(CURLOPT_ACCEPT_ENCODING, contentEncodings) }
         if let localAddress { try setLocalAddress(localAddress, of: easy) }
-        if refusesPrivateAddresses { try easy.setSocketCallback() }
         try setProxy(of: easy)
         try setContent(of: easy)
     }

@@ -1,6 +1,7 @@
 import ApproovBase
 import CLibCurl
 import CertificatePinning
+import Glibc
 import HTTPTypes
 import Synchronization
 
@@ -28,6 +29,10 @@ final class CurlTransfer: @unchecked Sendable {
     var poolNumber: UInt32 = 0
     /// When the last byte moved, in the driver's nanoseconds.
     var lastActivity: UInt64 = 0
+    /// When the total timeout ends the transfer, in the driver's nanoseconds.
+    ///
+    /// libcurl's own timeout does not count the wait for a connection, and begins again with a restart.
+    private(set) var deadline: UInt64 = .max
     /// The hook of the connection that was made for this transfer; it may hold a refusal.
     var hook: TrustHook?
     /// The hook of the connection that the request went out on.
@@ -64,6 +69,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var wasRestarted = false
     /// Whether an address was refused before a connection was made to it.
     private(set) var hasRefusedAddress = false
+    /// Why the system gave no socket for a connection; nil if it did.
+    private(set) var socketError: Int32?
     /// Whether the server had ended the connection that libcurl chose before anything of the request went out.
     private(set) var foundConnectionEnded = false
     private(set) var bodyBytes = 0
@@ -118,9 +125,18 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Whether a connection may be made to an address.
     func mayConnect(to address: UnsafeRawPointer, count: Int) -> Bool {
-        guard options.refusesPrivateAddresses, !PublicAddress.contains(address, count: count) else { return true }
+        guard options.refusesPrivateAddresses, options.proxy == nil, !PublicAddress.contains(address, count: count) else { return true }
         hasRefusedAddress = true
         return false
+    }
+
+    /// Makes the socket for a connection; -1 if there is none.
+    ///
+    /// libcurl 7.88 would make one that programs started by this process inherit, and that then stays open.
+    func makeSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> curl_socket_t {
+        let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
+        socketError = descriptor < 0 ? errno : nil
+        return descriptor
     }
 
     /// The last check before the request is sent.
@@ -202,6 +218,11 @@ final class CurlTransfer: @unchecked Sendable {
         }
         var status = 0
         clibcurl_get_long(easy.pointer, CURLINFO_RESPONSE_CODE, &status)
+        // libcurl would take what follows for the content of a response that never has a head.
+        guard status != 101 else {
+            failure = TransportError(.malformedResponse, "the server switched protocols (status 101), which the request did not ask for")
+            return false
+        }
         guard status >= 200 else { return true }
         isHeadComplete = true
         head.isDecoded = options.decompresses && upload.offersDecoding
@@ -254,6 +275,12 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     // MARK: The driver
+
+    /// Notes that the loop has begun the transfer.
+    func began(at now: UInt64) {
+        lastActivity = now
+        if let limit = options.totalTimeout { deadline = now + UInt64(limit.wholeMilliseconds) * 1_000_000 }
+    }
 
     /// Whether a request without much content was sent, and nothing of its response has come yet.
     ///

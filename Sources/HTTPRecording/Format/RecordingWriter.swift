@@ -7,6 +7,8 @@ import Synchronization
 final class RecordingWriter: Sendable {
     private struct State {
         var nextNumber: Int
+        /// The exchanges in the folder and those under way.
+        var exchanges: Int
         var usedBytes = 0
     }
 
@@ -28,21 +30,26 @@ final class RecordingWriter: Sendable {
         }
         if let flaw = PrivateFile.flaw(ofFolder: folder) { throw TransportError(.recordingFailed, flaw, isSafeToRepeat: true) }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        state = Mutex(State(nextNumber: (names.compactMap(RecordingName.number).max() ?? 0) + 1))
+        let numbers = Set(names.compactMap(RecordingName.number))
+        state = Mutex(State(nextNumber: (numbers.max() ?? 0) + 1, exchanges: numbers.count))
     }
 
     /// Takes the next number, in the order in which requests are sent.
     ///
     /// - Throws: `TransportError` with code `recordingFailed` when the folder is full.
     func number() throws(TransportError) -> Int {
-        let number = state.withLock { state in
+        let limit = min(limits.maximumExchanges, RecordingFolder.maximumExchanges)
+        let number: Int? = state.withLock { state in
+            // A number has four digits.
+            guard state.exchanges < limit, state.nextNumber <= RecordingFolder.maximumExchanges else { return nil }
+            state.exchanges += 1
             defer { state.nextNumber += 1 }
             return state.nextNumber
         }
-        let limit = min(limits.maximumExchanges, RecordingFolder.maximumExchanges)
-        guard number <= limit else {
+        guard let number else {
             throw TransportError(
-                .recordingFailed, "\(folder) has \(limit) exchanges, so nothing was sent: record into another folder", isSafeToRepeat: true)
+                .recordingFailed, "\(folder) takes \(limit) exchanges and is full, so nothing was sent: record into another folder",
+                isSafeToRepeat: true)
         }
         return number
     }
@@ -54,10 +61,12 @@ final class RecordingWriter: Sendable {
     ///   - held: How many of the body are held already.
     /// - Throws: `TransportError` with code `recordingFailed` when there is no room.
     func reserve(_ count: Int, after held: Int) throws(TransportError) {
-        guard count <= limits.maximumBodyBytes - held else {
+        // No replay reads a longer body.
+        let limit = min(limits.maximumBodyBytes, RecordingFolder.maximumBodyBytes)
+        guard count <= limit - held else {
+            let remedy = limit < RecordingFolder.maximumBodyBytes ? "raise maximumBodyBytes, or send" : "send"
             throw Self.failure(
-                "the response was not recorded: its body has more than \(limits.maximumBodyBytes) bytes; raise maximumBodyBytes, or send "
-                    + "the request without recording")
+                "the response was not recorded: its body has more than \(limit) bytes; \(remedy) the request without recording")
         }
         try take(count)
     }
@@ -75,8 +84,15 @@ final class RecordingWriter: Sendable {
         }
     }
 
-    /// Gives back the room of bytes that are not recorded.
-    func release(_ count: Int) { state.withLock { $0.usedBytes -= count } }
+    /// Gives back the place of an exchange that is not recorded, and the room of its body's bytes; its number is not used again.
+    func giveUp(_ count: Int) {
+        state.withLock { state in
+            state.exchanges -= 1
+            state.usedBytes -= count
+        }
+    }
+
+    private func release(_ count: Int) { state.withLock { $0.usedBytes -= count } }
 
     /// Writes one exchange; its body first, so that no head names a body that is not there.
     ///

@@ -94,7 +94,8 @@ public struct TargetURI: Sendable, Hashable {
     }
 
     private static func normalised(_ authority: Substring, scheme: String) -> String {
-        let authority = authority.lowercased()
+        // Only ASCII: some other letters have ASCII ones as their lower case, and would hide that the host has them.
+        let authority = String(decoding: authority.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
         let port = scheme == "http" ? ":80" : ":443"
         if authority.hasSuffix(port) { return String(authority.dropLast(port.count)) }
         return authority.hasSuffix(":") ? String(authority.dropLast()) : authority

@@ -24,7 +24,7 @@ public struct MessageSignature: Sendable {
     ///
     /// - Parameters:
     ///   - message: The message, with every component that the signature covers.
-    ///   - label: The label: a lower-case letter, then letters, digits, `_`, `-`, `.` and `*`.
+    ///   - label: The label: a lower-case letter or `*`, then lower-case letters, digits, `_`, `-`, `.` and `*`.
     ///   - parameters: The covered components and the parameters. The caller sets `created`; `algorithm` may be nil, and must be the
     ///     signer's if it is set.
     ///   - signer: The key.
@@ -62,8 +62,9 @@ public struct MessageSignature: Sendable {
     ///   `malformedField` when the fields are not signatures.
     public func add(to fields: inout HTTPFields) throws(MessageSignatureError) {
         for (name, member) in [(Self.inputFieldName, inputMember), (Self.fieldName, signatureMember)] {
-            guard let members = try fields.dictionary(name) else {
-                fields.append(HTTPField(name: name, value: member))
+            // A field without a member is no dictionary (RFC 9651, section 3.2), and would make the signature unreadable.
+            guard let members = try fields.dictionary(name), !members.isEmpty else {
+                fields[name] = member
                 continue
             }
             guard !members.contains(where: { $0.key == label }) else {

@@ -105,7 +105,7 @@ struct EndpointCaller: Sendable {
             }
             return (head, body)
         } catch let error as ApproovError {
-            throw OAuth2Error(.networkingError, "the request to \(host) failed; no token was received", cause: error)
+            throw OAuth2Error(.networkingError, "the request to \(host) failed", cause: error)
         }
     }
 
@@ -117,7 +117,7 @@ struct EndpointCaller: Sendable {
                 .responseMalformed, "\(name) answered with a redirect, which is never followed; use the final URL", serverError: nil,
                 status: status)
         }
-        if status == 429 || status >= 500 {
+        if status == 408 || status == 429 || status >= 500 {
             return OAuth2Error(
                 .networkingError, "\(name) answered with status \(status); try again later", serverError: nil, status: status)
         }

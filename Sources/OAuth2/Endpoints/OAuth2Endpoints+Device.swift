@@ -26,24 +26,24 @@ extension OAuth2Endpoints {
         let members = try await caller.post(url, try withScope(scope ?? client.server.scope, []))
         func text(_ name: String, limit: Int) throws -> String {
             guard case .string(let text)? = members[name], OAuth2Text.isVisible(text, limit: limit) else {
-                throw TokenResponse.malformed("its \(name) is missing or malformed")
+                throw Self.malformed("its \(name) is missing or malformed")
             }
             return text
         }
         func page(_ name: String) throws -> URL {
             guard let url = URL(string: try text(name, limit: 2_048)), ["http", "https"].contains(url.scheme?.lowercased()),
                 url.host() != nil
-            else { throw TokenResponse.malformed("its \(name) is not a web page") }
+            else { throw Self.malformed("its \(name) is not a web page") }
             return url
         }
         guard case .integer(let lifetime)? = members["expires_in"], lifetime > 0 else {
-            throw TokenResponse.malformed("its expires_in is missing or not positive")
+            throw Self.malformed("its expires_in is missing or not positive")
         }
         let interval: Duration
         switch members["interval"] {
         case nil, .null?: interval = Self.standardInterval
         case .integer(let seconds)? where seconds >= 0: interval = .seconds(max(1, seconds))
-        default: throw TokenResponse.malformed("its interval is not a whole number of seconds")
+        default: throw Self.malformed("its interval is not a whole number of seconds")
         }
         let life = Duration.seconds(min(lifetime, Self.longestDeviceLifetime))
         return DeviceAuthorization(
@@ -56,8 +56,9 @@ extension OAuth2Endpoints {
 
     /// Asks the server for the token until the user has answered (RFC 8628, section 3.5).
     ///
-    /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`, and
-    /// doubles, up to five minutes, after a request that did not reach the server or that an overloaded server did not answer.
+    /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`. The
+    /// wait doubles, up to five minutes, after each request that did not reach the server or that an overloaded server did not answer, until
+    /// the server answers again.
     /// - Parameters:
     ///   - authorization: The result of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
@@ -68,15 +69,17 @@ extension OAuth2Endpoints {
         for authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []
     ) async throws -> BearerToken {
         var interval = authorization.interval
-        // Why the last request was lost.
+        // Why the last request was lost, and the pause that this asks for.
         var lost: OAuth2Error?
+        var backoff = Duration.zero
         while true {
-            guard clock.uptime + interval < authorization.deadline else { throw Self.deviceExpired(lost) }
-            try await clock.sleep(for: interval)
+            let pause = max(interval, backoff)
+            guard clock.uptime + pause < authorization.deadline else { throw Self.deviceExpired(lost) }
+            try await clock.sleep(for: pause)
             do {
                 return try await issue(DeviceCodeGrant(authorization, additionalParameters: additionalParameters))
             } catch let error as OAuth2Error where error.code == .requestRefused {
-                lost = nil
+                (lost, backoff) = (nil, .zero)
                 switch error.serverError {
                 case .authorizationPending: continue
                 case .slowDown: interval += Self.slowDownStep
@@ -88,9 +91,14 @@ extension OAuth2Endpoints {
                 }
             } catch let error as OAuth2Error where error.isPassing {
                 lost = error
-                interval = max(interval, min(interval * 2, Self.longestDoubled))
+                backoff = min(pause * 2, Self.longestDoubled)
             }
         }
+    }
+
+    private static func malformed(_ flaw: String) -> OAuth2Error {
+        OAuth2Error(
+            .responseMalformed, "the device authorization endpoint's response cannot be used: \(flaw)", serverError: nil, status: 200)
     }
 
     private static func deviceExpired(_ cause: OAuth2Error?) -> OAuth2Error {

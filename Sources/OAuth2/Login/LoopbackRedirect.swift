@@ -31,8 +31,13 @@ public final class LoopbackRedirect: Sendable {
         guard path.hasPrefix("/"), path.utf8.count <= Self.longestPath, path.utf8.allSatisfy(isAllowed) else {
             throw OAuth2Error(.configurationError, "the path of a redirect begins with / and has neither a query nor percent signs")
         }
+        // A browser removes such segments, so its request would be for another path.
+        guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+            throw OAuth2Error(.configurationError, "the path of a redirect has a segment . or ..; write the path without it")
+        }
         let listener = try LoopbackListener(path: path, clock: clock, limits: limits)
-        guard let url = URL(string: "http://127.0.0.1:\(listener.port)\(path)") else {
+        // A character that has to be encoded makes another path, too.
+        guard let url = URL(string: "http://127.0.0.1:\(listener.port)\(path)"), url.path(percentEncoded: true) == path else {
             throw OAuth2Error(.configurationError, "the path of a redirect cannot be part of a URL; use letters and digits")
         }
         redirectURI = url

@@ -83,7 +83,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an actor calls
     /// it, none of the earlier user's responses reaches the actor's code from this call on.
     /// - Parameter token: The token that a grant issued.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`. The earlier user is then still logged in, unless the store failed after
+    ///   it had taken the token: then the next request finds the new user, and wipes the sessions again.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
         try await changes.change {
             let noticed = state.withLock { $0.beginChange() }
@@ -269,7 +270,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         let login = stored?.loginID ?? ""
         if let marks = WorkMarks.current, marks.contains(where: { $0 === mark }) { throw Self.waitsForItself }
         let flight = state.withLock { state in
-            state.flight(for: login, mark: mark) { number, marks in
+            state.flight(for: login, refused: refused, mark: mark) { number, marks in
                 // Not a child task: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that
                 // was sent must not be lost.
                 Task { [self] in
@@ -284,7 +285,10 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             }
         }
         flight.marks.joinCurrent()
-        return try await Self.value(of: flight.task)
+        let token = try await Self.value(of: flight.task)
+        // A renewal that began before the server refused this token may find it in the store, where another process has put it.
+        guard let refused, flight.refused != refused, token.accessToken == refused else { return token }
+        return try await renewed(token, refused: refused)
     }
 
     /// Waits for a renewal, until the caller's task is cancelled.
@@ -340,7 +344,11 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         guard let stored else {
             let issued = try await endpoints.issue(clientGrant).ofApp()
             try await store.store(issued, for: key)
-            return issued
+            guard state.withLock({ $0.changes }) != changes else { return issued }
+            // A log-out meanwhile found no token: nothing may remain of this one.
+            _ = try await store.replace(issued, with: nil, for: key)
+            try? await endpoints.revoke(issued)
+            throw Self.userChanged
         }
         do {
             if hasRefresh(stored) {

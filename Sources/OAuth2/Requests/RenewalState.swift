@@ -5,6 +5,8 @@ struct RenewalState {
     /// A renewal under way, which all requests of one log-in share.
     struct Flight {
         let number: Int
+        /// The access token that a server refused; nil for one that expires.
+        let refused: String?
         let task: Task<BearerToken, any Error>
         /// The marks of the task, which those who wait for it join.
         let marks: WorkMarks
@@ -119,12 +121,12 @@ struct RenewalState {
 
     /// Returns the renewal under way for a log-in, or begins one.
     mutating func flight(
-        for login: String, mark: RenewalMark, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>
+        for login: String, refused: String?, mark: RenewalMark, begin: (_ number: Int, _ marks: WorkMarks) -> Task<BearerToken, any Error>
     ) -> Flight {
         if let flight = flights[login] { return flight }
         lastNumber += 1
         let marks = WorkMarks(mark)
-        let flight = Flight(number: lastNumber, task: begin(lastNumber, marks), marks: marks)
+        let flight = Flight(number: lastNumber, refused: refused, task: begin(lastNumber, marks), marks: marks)
         flights[login] = flight
         return flight
     }

@@ -52,8 +52,8 @@ public final class FileTokenStore: PlacedTokenStore {
     /// - Parameters:
     ///   - token: The token.
     ///   - key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the file locked; the earlier
-    ///   token is then still there.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the file locked. The earlier
+    ///   token is then still there, unless the disk failed after the new one had taken its place.
     public func store(_ token: BearerToken, for key: TokenKey) async throws { try write(token, for: key) }
 
     /// Removes the token of a key.

@@ -6,6 +6,8 @@ enum KernelKeyring {
     private static let type = "user"
     /// The keyring of the user, which all processes of the user share.
     private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
+    /// The keyring of the calling thread, in which a new key belongs to this process until its rights are set.
+    private static let threadRing = key_serial_t(KEY_SPEC_THREAD_KEYRING)
     /// All rights for the user, even for a process whose session has no link to the keyring; none for the group and others.
     private static let rights = key_perm_t(0x3F3F_0000)
 
@@ -39,9 +41,14 @@ enum KernelKeyring {
     ///   - name: The key's description.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     static func write(_ payload: [UInt8], named name: String) throws {
-        let key = payload.withUnsafeBytes { add_key(type, name, $0.baseAddress, $0.count, ring) }
+        // A process whose session has no link to the user's keyring, as a systemd service, may not set the rights of a key there. And no
+        // key may be there without them: no process could read it.
+        let key = payload.withUnsafeBytes { add_key(type, name, $0.baseAddress, $0.count, threadRing) }
         guard key >= 0 else { throw failure("a key cannot be added", errno) }
+        defer { _ = keyctl_unlink(key, threadRing) }
         guard keyctl_setperm(key, rights) == 0 else { throw failure("the rights to a key cannot be set", errno) }
+        // Takes the place of the key that has this name.
+        guard keyctl_link(key, ring) == 0 else { throw failure("a key cannot be added", errno) }
     }
 
     /// Removes a key; does nothing if there is none.
@@ -71,6 +78,7 @@ enum KernelKeyring {
         let remedy =
             switch number {
             case ENOSYS, EPERM: "containers often forbid the keyring: use FileTokenStore"
+            case EACCES: "the keyring or the key belongs to another user or session: remove the key, or use FileTokenStore"
             case EDQUOT: "the user's keys are too many or too large: remove some"
             default: "use FileTokenStore"
             }

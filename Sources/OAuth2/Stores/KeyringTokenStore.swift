@@ -12,7 +12,7 @@ public final class KeyringTokenStore: PlacedTokenStore {
     ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing.
     public init(name: String = "approov:oauth2", lockDirectory: URL) {
         self.name = name
-        locks = TokenLocks(directory: lockDirectory)
+        locks = TokenLocks(directory: lockDirectory, store: "keyring \(name)")
     }
 
     /// Returns the token of a key.
@@ -81,7 +81,7 @@ public final class KeyringTokenStore: PlacedTokenStore {
         guard let bytes = try KernelKeyring.read(description(key), limit: TokenRecord.maximumBytes) else { return nil }
         guard let token = TokenRecord.token(in: bytes) else {
             throw OAuth2Error(
-                .tokenDamaged, "the key \(description(key)) in the kernel's keyring is no token; remove it, and let the user log in again")
+                .tokenDamaged, "the key \(description(key)) in the kernel's keyring is no token; let the user log in again")
         }
         return token
     }

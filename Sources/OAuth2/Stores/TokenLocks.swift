@@ -10,12 +10,16 @@ package import Foundation
     private static let changeTimeout: Duration = .seconds(5)
 
     private let folder: String
+    private let store: String
     private let turns = Turns<TokenKey>()
 
     /// Names the folder of the locks; makes nothing yet.
     ///
-    /// - Parameter directory: The folder; it is made with mode 0700 when it is missing.
-    package init(directory: URL) {
+    /// - Parameters:
+    ///   - directory: The folder; it is made with mode 0700 when it is missing. Several stores may share it.
+    ///   - store: The kind and name of the store, the same in all processes that share its tokens.
+    package init(directory: URL, store: String) {
+        self.store = store
         let path = directory.path(percentEncoded: false)
         folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
@@ -62,9 +66,14 @@ package import Foundation
     }
 
     /// A name for the key that tells nothing about the account.
-    package static func digest(_ key: TokenKey) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(key.text.utf8)).prefix(16)))
-    }
+    package static func digest(_ key: TokenKey) -> String { digest(key.text) }
+
+    /// The name of the key's locks, without its suffix.
+    ///
+    /// It depends on the store: a migration holds the locks of two stores at once.
+    package func name(of key: TokenKey) -> String { Self.digest("\(store.utf8.count) \(store) \(key.text)") }
+
+    private static func digest(_ text: String) -> String { Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(16))) }
 
     private static func naming<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
@@ -88,6 +97,6 @@ package import Foundation
             throw OAuth2Error(.storeFailed, "the locks of the token store cannot be made", cause: error)
         }
         if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
-        return FileLock(path: "\(folder)/\(Self.digest(key))\(suffix)", timeout: timeout)
+        return FileLock(path: "\(folder)/\(name(of: key))\(suffix)", timeout: timeout)
     }
 }

@@ -16,8 +16,8 @@ public protocol TokenStore: Sendable {
     /// - Parameters:
     ///   - token: The token.
     ///   - key: What the token belongs to.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the token locked; the earlier
-    ///   token is then still there.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed`, or with code `storeBusy` when another process keeps the token locked. The earlier
+    ///   token is then still there, unless the store failed after the new one had taken its place.
     func store(_ token: BearerToken, for key: TokenKey) async throws
 
     /// Removes the token of a key; does nothing if there is none.

@@ -101,7 +101,9 @@ final class SecretServiceConnection {
         }
     }
 
-    /// Puts content into an item, which is made in the default keyring when it is missing.
+    /// Puts content into the item of the default keyring, which is made when it is missing.
+    ///
+    /// Removes the item of another unlocked keyring, which was the default one before: a read might find that one.
     func store(_ content: [UInt8], as item: TokenItem, _ cancellation: Cancellation) throws(SecretServiceFailure) {
         try calling(item, cancellation) { attributes, cancellable throws(SecretServiceFailure) in
             let value = content.withUnsafeBytes {
@@ -112,6 +114,16 @@ final class SecretServiceConnection {
             let isStored = secret_service_store_sync(self.service, self.schema, attributes, nil, item.label, value, cancellable, &error)
             if let error { throw SecretServiceFailure(error, otherwise: .refused) }
             guard isStored != 0 else { throw Self.leftLocked }
+            try self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object throws(SecretServiceFailure) in
+                guard let other = secret_item_get_secret(object) else { return }
+                defer { secret_value_unref(UnsafeMutableRawPointer(other)) }
+                var count: gsize = 0
+                let text = secret_value_get(other, &count)
+                let isNew = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(count)).elementsEqual(content)
+                guard !isNew else { return }
+                secret_item_delete_sync(object, cancellable, &error)
+                if let error { throw SecretServiceFailure(error, otherwise: .refused) }
+            }
         }
     }
 
@@ -134,16 +146,26 @@ final class SecretServiceConnection {
         _ attributes: OpaquePointer, _ cancellable: UnsafeMutablePointer<GCancellable>, _ flags: SecretSearchFlags = SECRET_SEARCH_NONE,
         where isWanted: (_ isLocked: Bool) -> Bool = { _ in true }
     ) throws(SecretServiceFailure) -> Bool {
+        var found = false
+        try forEachItem(attributes, cancellable, flags) { object in
+            if isWanted(secret_item_get_locked(object) != 0) { found = true }
+        }
+        return found
+    }
+
+    /// Lends each item with the attributes, of every keyring.
+    private func forEachItem(
+        _ attributes: OpaquePointer, _ cancellable: UnsafeMutablePointer<GCancellable>, _ flags: SecretSearchFlags,
+        _ body: (UnsafeMutablePointer<SecretItem>?) throws(SecretServiceFailure) -> Void
+    ) throws(SecretServiceFailure) {
         let flags = SecretSearchFlags(rawValue: flags.rawValue | SECRET_SEARCH_ALL.rawValue)
         let items = try optional { secret_service_search_sync(self.service, self.schema, attributes, flags, cancellable, $0) }
         defer { g_list_free_full(items, g_object_unref) }
-        var (found, item) = (false, items)
+        var item = items
         while let here = item {
-            let object = here.pointee.data?.assumingMemoryBound(to: SecretItem.self)
-            if isWanted(secret_item_get_locked(object) != 0) { found = true }
+            try body(here.pointee.data?.assumingMemoryBound(to: SecretItem.self))
             item = here.pointee.next
         }
-        return found
     }
 
     /// Lends an item's attributes and a cancellable to calls, and discards the signals that came meanwhile.

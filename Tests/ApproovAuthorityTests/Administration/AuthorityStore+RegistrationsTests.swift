@@ -78,16 +78,17 @@ import Testing
             (measurement(1), "a", nil), (measurement(2), "c", end + 1), (measurement(3), "d", nil), (AuthorityBench.measurement, "e", nil),
         ])
         #expect(change.bulk == BulkChange(added: 1, changed: 2, unchanged: 1) && change.relabelled == 2 && change.expiriesChanged == 1)
+        #expect(change.renewed == 0)
         #expect(entry(1)?.expiresAt == end && entry(2)?.expiresAt == end + 1 && entry(3) != nil && entry(3)?.expiresAt == nil)
     }
 
-    @Test("An import renews a registration that has expired, and counts its expiry as changed")
+    @Test("An import renews a registration that has expired, and counts it as renewed and its expiry as changed")
     func renewing() async throws {
         let account = try await AuthorityBench()
         try await account.store.addRegistrations([(measurement(1), "a", account.store.now + 1)])
         account.clock.advance(by: .seconds(1))
         let change = try await account.store.importRegistrations([(measurement(1), "a", nil)])
-        #expect(change.expiriesChanged == 1 && change.bulk == BulkChange(added: 0, changed: 1, unchanged: 0))
+        #expect(change.expiriesChanged == 1 && change.renewed == 1 && change.bulk == BulkChange(added: 0, changed: 1, unchanged: 0))
         #expect(account.store.registrations.first { $0.measurement == measurement(1) }.map { $0.expiresAt == nil } == true)
     }
 

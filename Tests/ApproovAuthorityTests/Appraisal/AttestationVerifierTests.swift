@@ -4,6 +4,7 @@ import ApproovTokens
 import Attestation
 import Crypto
 import Foundation
+import GRDB
 import OHTTP
 import TestTags
 import Testing
@@ -409,6 +410,27 @@ import Testing
         #expect(try account.verify(try await account.attest(account.evidence()).token).claims.anno == nil)
     }
 
+    @Test("A registration that is removed while the challenge waits for the store gives no genuine token any more")
+    func revokedMeanwhile() async throws {
+        let account = try await AuthorityBench()
+        let evidence = try account.evidence()
+        let (holds, mayCommit) = (Gate(), DispatchSemaphore(value: 0))
+        let removal = Task {
+            try await account.store.change { database in
+                holds.open()
+                mayCommit.wait()
+                try database.execute(sql: "DELETE FROM registration")
+            }
+        }
+        try await holds.wait()
+        let attestation = Task { try await account.attest(evidence) }
+        try await Task.sleep(for: .milliseconds(50))
+        mayCommit.signal()
+        try await removal.value
+        let token = try await attestation.value.token
+        #expect(throws: TokenError.self) { try account.verify(token) }
+    }
+
     @Test("A development key that is rotated, of another installation or challenge, malformed or switched off is rejected with its reason")
     func wrongDevelopmentKey() async throws {
         let account = try await AuthorityBench()
@@ -664,7 +686,7 @@ import Testing
         account.clock.advance(by: .seconds(3_600))
         _ = try await attest(newest + 7)
         #expect(warnings().count == 2)
-        #expect(warnings().last?.contains("\"attestations\": 5") == true, "\(warnings())")
+        #expect(warnings().last?.contains("\"requests\": 5") == true, "\(warnings())")
         #expect(account.store.configurationVersion == newest, "an app's claim changes nothing in the store")
     }
 

@@ -137,4 +137,19 @@ import Testing
         #expect(saved.rootPEM != identity.rootPEM && saved.pins == identity.pins)
         #expect(try await account.store.initialConfiguration().trustRoots == saved.rootPEM)
     }
+
+    @Test("A renewal after the key was rotated reports that the certificate is for the other key")
+    func renewedAfterRotation() async throws {
+        let account = try await AuthorityBench()
+        let identity = try await account.store.serverIdentity(hosts: ["a.example.com"])
+        try await account.store.remember(
+            Endpoint(url: try #require(URL(string: AuthorityBench.url)), pins: identity.pins, trustRoots: identity.rootPEM))
+        let renewal = RenewedCertificate(store: account.store, hosts: ["a.example.com"], identity: identity)
+        try await account.store.rotateServerKey()
+        #expect(try await renewal.renewIfDue() == nil)
+        account.clock.advance(by: .seconds(200 * 86_400))
+        #expect(try await renewal.renewIfDue() == .certificateAndKey)
+        #expect(try await renewal.renewIfDue() == nil)
+        #expect(try await account.store.savedIdentity()?.pins.first == identity.pins[1])
+    }
 }

@@ -1,3 +1,4 @@
+import ApproovBase
 import ApproovTesting
 import ApproovTokens
 import Attestation
@@ -183,6 +184,49 @@ import Testing
         await refuses(.storeDamaged) { try await account.store.refresh() }
         #expect(account.store.hosts.count == 1)
         await refuses(.storeDamaged) { _ = try AuthorityStore(directory: account.directory.url, time: account.clock) }
+    }
+
+    @Test(
+        "A value of the wrong type is an error without the row's content, and the data that was loaded stays in force",
+        arguments: [
+            "UPDATE registration SET expiresAt = datetime('now', '+7 days'), label = 'CANARY'",
+            "UPDATE secureString SET changedAt = 'yesterday'", "UPDATE account SET rejectionReasons = 'yes'",
+            "UPDATE account SET challengeKey = 7", "UPDATE configuration SET issuedAt = 'CANARY'", "UPDATE host SET addedAt = 'CANARY'",
+            "UPDATE identity SET notAfter = 'soon'", "UPDATE keyset SET addedAt = 'CANARY'",
+        ])
+    func wrongType(statement: String) async throws {
+        let account = try await AuthorityBench()
+        let store = account.store
+        _ = try await store.serverIdentity(hosts: [])
+        try await store.setSecureString("CANARY", for: "k")
+        try await store.addKeyset(.es256, kid: "k")
+        try await store.database.connections.write { database in
+            try database.execute(sql: "\(statement); UPDATE account SET generation = generation + 1")
+            #expect(database.changesCount == 1)
+        }
+        let isOfIdentity = statement.contains("identity")
+        do {
+            if isOfIdentity { _ = try await store.serverIdentity(hosts: []) } else { try await store.refresh() }
+            Issue.record("the value was accepted")
+        } catch {
+            #expect((error as? AuthorityError)?.code == .storeDamaged)
+            #expect(!"\(error)".contains("CANARY") && !"\(error)".contains("PRIVATE"), "\(error)")
+        }
+        #expect(store.hosts.count == 1)
+        // A change is refused as well, and does not end the process.
+        if !isOfIdentity {
+            await refuses(.storeDamaged) { try await store.addRegistration(Base64.encode([UInt8](repeating: 9, count: 32)), label: "") }
+        }
+    }
+
+    @Test("A store that was restored in place is not loaded as if it were a change: the process must be restarted")
+    func restoredInPlace() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.database.connections.write { database in
+            try database.execute(sql: "UPDATE account SET generation = generation - 1")
+        }
+        await refuses(.storeUnusable) { try await account.store.refresh() }
+        #expect(try AuthorityStore(directory: account.directory.url, time: account.clock).hosts.count == 1)
     }
 
     @Test("The error for a malformed configuration key does not contain the account secret")

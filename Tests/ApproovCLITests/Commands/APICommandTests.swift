@@ -92,6 +92,23 @@ struct APICommandTests {
         #expect(again.output == "added 0, replaced 0, unchanged 2; the configuration is now version 2\n", "\(again.errors)")
     }
 
+    @Test("-import says what each replaced host lost")
+    func importLosses() async throws {
+        #expect(try await approov("-add", "a.example.com", "-pin", pins[0], "-pin", pins[1]).exitCode == 0)
+        let file = try folder.write(await approov("-list", "--json").output, to: "hosts.json")
+        let late = try TestKey().pin.description
+        func pinLate() async throws { #expect(try await approov("-pins", "a.example.com", "-keep", "-pin", late).exitCode == 0) }
+        try await pinLate()
+        let text = try await approov("-import", file)
+        #expect(
+            text.lines == [
+                "added 0, replaced 1, unchanged 0; the configuration is now version 4", "a.example.com: no longer: pin \(late)",
+            ], "\(text.errors)")
+        try await pinLate()
+        let json = try #require(try await approov("-import", file, "--json").json() as? [String: Any])
+        #expect(json["noLonger"] as? [String: [String]] == ["a.example.com": ["pin \(late)"]])
+    }
+
     @Test("A name, a file of roots or a pin that cannot be used is an error, and no store is made")
     func noStore() async throws {
         let garbage = try folder.write("garbage", to: "garbage.pem")

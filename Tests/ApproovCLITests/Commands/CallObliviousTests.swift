@@ -115,7 +115,7 @@ struct CallObliviousTests {
         #expect(attested.exitCode == 1 && attested.errors.contains("not oblivious"), "\(attested.errors)")
     }
 
-    @Test("--pin is rejected for a host that the configuration calls over a relay, because it would have no effect")
+    @Test("--pin and --record are rejected for a host that the configuration calls over a relay, because they would have no effect")
     func pinOfObliviousHost() async throws {
         let folder = try TemporaryFolder()
         let data = folder.path("data")
@@ -136,6 +136,8 @@ struct CallObliviousTests {
         let call = ["call", "https://api.localhost/", "--config", config, "--state", folder.path("state"), "-v"]
         let pinned = try await Approov.run(call + ["--pin", try TestKey().pin.description])
         #expect(pinned.exitCode == 2 && pinned.errors.contains("--pin has no effect on api.localhost"), "\(pinned.errors)")
+        let recorded = try await Approov.run(call + ["--record", folder.path("recording")])
+        #expect(recorded.exitCode == 2 && recorded.errors.contains("--record has no effect on api.localhost"), "\(recorded.errors)")
         let other = try await Approov.run(call)
         #expect(other.errors.hasPrefix("* api.localhost: protected; with a token, pins; through the relay https://relay.localhost:1/\n"))
     }

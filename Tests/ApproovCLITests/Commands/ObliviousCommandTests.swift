@@ -66,6 +66,36 @@ struct ObliviousCommandTests {
         #expect(again.exitCode == 1 && again.errors.contains("no relay is set"), "\(again.errors)")
     }
 
+    @Test("New keys without -chunked keep what was set before")
+    func keptChunking() async throws {
+        let file = try keyFile(try keys())
+        func chunked(_ options: String...) async throws -> String? {
+            let set = try await Approov.run(["oblivious", "-set", "-relay", relay, "-keyConfig", file, "--data", data] + options)
+            #expect(set.exitCode == 0, "\(set.errors)")
+            return try await (approov("oblivious", "-show", "--offline", "--json").json() as? [String: Any])?["chunked"] as? String
+        }
+        #expect(try await chunked() == "auto")
+        #expect(try await chunked("-chunked", "off") == "off")
+        #expect(try await chunked() == "off")
+        #expect(try await chunked("-chunked", "auto") == "auto")
+    }
+
+    @Test("A note says that the relay has no pins once its host is removed, and which other entry still covers a removed host")
+    func removedHost() async throws {
+        let pinned = ["-noApproovToken", "-pin", pins[0], "-pin", pins[1], "--data", data]
+        #expect(try await Approov.run(["api", "-add", "relay.example.com"] + pinned).exitCode == 0)
+        let set = try await approov("oblivious", "-set", "-relay", relay, "-keyConfig", try keyFile(try keys()))
+        #expect(set.exitCode == 0 && set.errors.isEmpty, "\(set.errors)")
+        let removed = try await approov("api", "-remove", "relay.example.com")
+        #expect(removed.exitCode == 0 && removed.errors.contains("relay.example.com has no pins; to pin the relay"), "\(removed.errors)")
+        for host in ["*.example.com", "relay.example.com"] {
+            #expect(try await Approov.run(["api", "-add", host] + pinned).exitCode == 0)
+        }
+        let covered = try await approov("api", "-remove", "relay.example.com")
+        #expect(
+            covered.errors == "approov: *.example.com still covers relay.example.com, so apps go on with the settings of that entry\n")
+    }
+
     @Test("Keys can be fetched from a gateway on this machine")
     func fetched() async throws {
         let keys = try keys()

@@ -146,6 +146,19 @@ struct RegistrationCommandTests {
         #expect(try await listed().first?["expiresAt"] == "9999-01-02T00:00:00Z")
     }
 
+    @Test("An import says that expired registrations are valid again, and a removal is an object with --json")
+    func renewed() async throws {
+        #expect(try await approov("-add", base64("1"), "-expireAfter", "1s", "-label", "beta").exitCode == 0)
+        let end = try Date(#require(try await listed().first?["expiresAt"]), strategy: .iso8601)
+        while Date() < end { try await Task.sleep(for: .milliseconds(100)) }
+        let run = try await approov("-import", folder.write("\(hexadecimal("1"))  beta\n", to: "lines"))
+        #expect(
+            run.output == "added 0, relabelled 0, with another expiry 1 (had expired and are valid again: 1), unchanged 0\n",
+            "\(run.errors)")
+        let removed = try #require(try await approov("-remove", base64("1"), "--json").json() as? [String: String])
+        #expect(removed == ["measurement": base64("1"), "change": "removed"])
+    }
+
     @Test("A file without an entry is an error, and makes no store", arguments: ["", "\n", "# today's build\n\n"])
     func noEntries(text: String) async throws {
         let run = try await approov("-import", folder.write(text, to: "lines"))

@@ -30,6 +30,12 @@ struct TokenCommandTests {
         return try #require(run.lines.first)
     }
 
+    @Test("-genExample prints an object with --json")
+    func exampleObject() async throws {
+        let object = try #require(try await approov("token", "-genExample", "api.example.com", "--json").json() as? [String: String])
+        #expect(object.count == 1 && object["token"]?.split(separator: ".").count == 3)
+    }
+
     @Test("-arc explains a code in words and as JSON, with a remedy")
     func explanation() async throws {
         let code = try #require(try Approov.claims(of: await example("-type", "invalid"))["arc"] as? String)

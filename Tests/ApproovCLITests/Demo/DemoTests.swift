@@ -129,4 +129,26 @@ struct DemoTests {
         #expect([.signal(SIGINT), .exit(130), .exit(0)].contains(end))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
+
+    @Test("The demo leaves no file behind when the terminal hangs up")
+    func hangUp() async throws {
+        let folder = try TemporaryFolder()
+        let process = try Approov.start(["demo"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)])
+        while try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        process.signal(SIGHUP)
+        #expect(await process.wait().end == .exit(130))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
+    }
+
+    @Test("The demo leaves no file behind when its output cannot be written")
+    func unwritable() async throws {
+        let folder = try TemporaryFolder()
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let process = try Approov.start(["demo", "--json"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)], output: full)
+        let run = await process.wait()
+        #expect(run.end == .exit(1) && run.errors.contains("standard output cannot be written"), "\(run.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
+    }
 }

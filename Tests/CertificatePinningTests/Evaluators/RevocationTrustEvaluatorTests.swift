@@ -226,6 +226,16 @@ struct RevocationTrustEvaluatorTests {
             let list = try TestPKI.revocationList(of: root, thisUpdate: from, nextUpdate: until)
             #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(list))?.reason == .revocationUnknown)
         }
+        // The clocks of issuer and client may differ by five minutes.
+        for (start, end) in [(120.0, 7_200.0), (-7_200, -120)] {
+            let (from, until) = (now.addingTimeInterval(start), now.addingTimeInterval(end))
+            let response = try TestPKI.ocspResponse(for: leaf, thisUpdate: from, nextUpdate: until)
+            #expect(try refusal(Self.stapled, staple: response) == nil)
+            let list = try TestPKI.revocationList(of: root, thisUpdate: from, nextUpdate: until)
+            #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(list)) == nil)
+            let revoked = try TestPKI.revocationList(of: root, revoking: [leaf], thisUpdate: from, nextUpdate: until)
+            #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(revoked))?.reason == .revoked)
+        }
         let endless = try TestPKI.ocspResponse(for: leaf, nextUpdate: nil)
         #expect(try refusal(Self.stapled, staple: endless) == nil)
         let old = try TestPKI.ocspResponse(for: leaf, thisUpdate: now.addingTimeInterval(-7_200), nextUpdate: nil)

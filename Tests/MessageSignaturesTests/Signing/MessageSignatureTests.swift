@@ -30,6 +30,16 @@ import Testing
         #expect(code { try install.add(to: &foreign) } == .malformedField)
     }
 
+    @Test("Empty signature fields are replaced, because no verifier could read a signature behind them")
+    func emptyFields() async throws {
+        var headers = fields(["Signature-Input": "", "Signature": " "])
+        let install = try await sign("install")
+        try install.add(to: &headers)
+        #expect(
+            headers[MessageSignature.inputFieldName] == install.inputMember
+                && headers[MessageSignature.fieldName] == install.signatureMember)
+    }
+
     @Test("An algorithm that is not the signer's and a label that cannot be written are refused")
     func bad() async throws {
         await #expect(throws: MessageSignatureError(.algorithmMismatch, "")) { try await sign("a") { $0.algorithm = "hmac-sha256" } }

@@ -53,6 +53,13 @@ import Testing
         #expect(pauses == [4, 4, 9, 9, 18].map { .seconds($0) })
     }
 
+    @Test("After an outage, the client waits for the server's own interval again once the server answers")
+    func afterOutage() async throws {
+        let (result, pauses) = try await pauses(["broken", "broken", "authorization_pending", "slow_down", "token"])
+        #expect(try result.get().accessToken == "a1")
+        #expect(pauses == [4, 8, 16, 4, 9].map { .seconds($0) })
+    }
+
     @Test(
         "A refusal by the user, and an expired code, end the wait",
         arguments: [

@@ -150,7 +150,9 @@ import Testing
         #expect(await eventually { (try? RawClient(port: cancelled.port)) == nil && (try? RawClient(port: late.port)) == nil })
     }
 
-    @Test("Paths that cannot be a redirect's are refused", arguments: ["", "callback", "/a?b", "/a#b", "/a%2Fb", "/ä", "/a b"])
+    @Test(
+        "Paths that cannot be a redirect's are refused",
+        arguments: ["", "callback", "/a?b", "/a#b", "/a%2Fb", "/ä", "/a b", "/a/../cb", "/./cb", "/..", "/a{b}", "/a|b", "/a^b"])
     func paths(path: String) {
         #expect(code(as: OAuth2Error.self) { try LoopbackRedirect(path: path) } == .configurationError)
     }

@@ -203,6 +203,51 @@ import Testing
         #expect(await setting.thrown == .loginRequired)
     }
 
+    @Test("Logging out while the app's first token is fetched discards and revokes it")
+    func logOutDuringFirstFetch() async throws {
+        let setting = try Setting(level: .client)
+        let (task, gate) = try await setting.beginRenewal()
+        try await setting.credentials.logOut()
+        gate.open()
+        #expect(await codeThrown(as: OAuth2Error.self) { try await task.value } == .loginRequired)
+        #expect(try await setting.store.token(for: setting.credentials.key) == nil)
+        #expect(setting.transport.requests.filter { $0.url.target == "/revoke" }.map { $0.form["token"] } == ["r1"])
+        // The app's next request has a token again.
+        setting.answers(Self.next)
+        #expect(try await setting.credentials.token().accessToken == "a1")
+    }
+
+    @Test("A token that a server refused is renewed, although it came from a renewal that had begun before the refusal")
+    func refusedMeanwhile() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        let (store, key, credentials) = (setting.store, setting.credentials.key, setting.credentials)
+        let old = try #require(try await store.token(for: key))
+        let theirs = try BearerToken(
+            accessToken: "theirs", refreshToken: "rt", issuedAt: setting.clock.date, expiresAt: setting.clock.date + 600
+        ).succeeding(old)
+        let (entered, gate) = (Gate(), Gate())
+        let other = Task {
+            try await store.withExclusiveAccess(for: key) {
+                entered.open()
+                try await gate.wait()
+            }
+        }
+        try await entered.wait()
+        // It has read the expired token and waits for its turn.
+        let task = Task { try await credentials.token() }
+        #expect(await eventually { store.isWaitedFor.value })
+        try await store.store(theirs, for: key)
+        let refused = try await credentials.credential()
+        setting.answers(Self.next)
+        let renewal = Task { try await credentials.renew(after: refused) }
+        gate.open()
+        try await other.value
+        #expect(try await task.value.accessToken == "theirs")
+        #expect(try await renewal.value?.headerValue == "Bearer a1")
+        #expect(setting.transport.requests.map { $0.form["refresh_token"] } == ["rt"])
+    }
+
     @Test("Logging out during a renewal whose token the store does not take has the server revoke that token")
     func logOutBeforeStoreFails() async throws {
         let setting = try Setting()

@@ -209,9 +209,9 @@ import Testing
         #expect(await place.thrown { try await place.store.store(Samples.token(), for: place.key) } == .storeFailed)
         #expect(await place.thrown { try await place.store.remove(for: place.key) } == .storeFailed)
         #expect(await place.thrown { try await place.store.withExclusiveAccess(for: place.key) {} } == .storeFailed)
-        let locks = TokenLocks(directory: place.folder.file("locks"))
+        let locks = TokenLocks(directory: place.folder.file("locks"), store: "a store")
         try locks.withLock(for: place.key) {}
-        let path = place.folder.path("locks/\(TokenLocks.digest(place.key))")
+        let path = place.folder.path("locks/\(locks.name(of: place.key))")
         unlink(path + ".lock")
         for suffix in [".lock", ".turn"] { symlink("nowhere", path + suffix) }
         #expect(await place.thrown { try locks.withLock(for: place.key) {} } == .storeFailed)
