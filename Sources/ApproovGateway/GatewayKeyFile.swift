@@ -9,6 +9,7 @@ public import OHTTP
 /// 1970, "endsAt": seconds}, …]}`. Keys that have ended are removed; messages sealed to them can then no longer be opened.
 public struct GatewayKeyFile: Sendable {
     private static let maximumBytes = 256 * 1024
+    private static let shortWait: Duration = .milliseconds(100)
 
     private let path: String
     private let time: any TimeSource
@@ -72,15 +73,14 @@ public struct GatewayKeyFile: Sendable {
     /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`.
     func removeEnded() throws {
         try unusable {
-            // Without a wait, because the gateway tries again soon, and a wait would keep its thread from other work.
-            let isDone: Void? = try locked { lock in
-                try lock.withLockIfFree {
+            do {
+                // A short wait, because the gateway tries again soon, and a wait keeps its thread from other work.
+                try FileLock(path: path + ".lock", timeout: min(lockTimeout, Self.shortWait)).withLock {
                     guard var keys = try read(), keys.removeEnded(at: time.date) else { return }
                     try file.write(serialized(keys))
                 }
-            }
-            guard isDone != nil else {
-                throw GatewayError(.gatewayKeysUnusable, "another process has locked \(path).lock; stop that process")
+            } catch let failure as FileLock.Failure {
+                throw GatewayError(.gatewayKeysUnusable, failure.isTimeout ? "another process is using \(path).lock" : failure.message)
             }
         }
     }
@@ -125,12 +125,8 @@ public struct GatewayKeyFile: Sendable {
 
     /// Makes other processes that want to change the file wait: of two concurrent changes one would be lost.
     private func withExclusiveAccess<Value>(_ body: () throws -> Value) throws -> Value {
-        try locked { try $0.withLock(body) }
-    }
-
-    private func locked<Value>(_ body: (FileLock) throws -> Value) throws -> Value {
         do {
-            return try body(FileLock(path: path + ".lock", timeout: lockTimeout))
+            return try FileLock(path: path + ".lock", timeout: lockTimeout).withLock(body)
         } catch let failure as FileLock.Failure {
             throw GatewayError(.gatewayKeysUnusable, failure.message)
         }

@@ -5,11 +5,15 @@ import HTTPTypes
 actor RecordedBodySource: ResponseBodySource {
     private let body: ResponseBody
     private let writer: RecordingWriter
+    private let number: Int
     /// Writes the exchange; nil when it is written, or will not be.
     private var finish: (@Sendable (_ body: [UInt8]) throws -> Void)?
     private var held: [UInt8] = []
 
-    init(_ body: ResponseBody, _ writer: RecordingWriter, finish: @escaping @Sendable (_ body: [UInt8]) throws -> Void) {
+    init(
+        _ body: ResponseBody, _ writer: RecordingWriter, number: Int, finish: @escaping @Sendable (_ body: [UInt8]) throws -> Void
+    ) {
+        self.number = number
         self.body = body
         self.writer = writer
         self.finish = finish
@@ -17,14 +21,14 @@ actor RecordedBodySource: ResponseBodySource {
 
     deinit {
         // The caller dropped the body, so the exchange is not recorded.
-        if finish != nil { writer.giveUp(held.count) }
+        if finish != nil { writer.giveUp(number, bytes: held.count) }
     }
 
     /// Gives up the exchange: without a part of its body it must not be recorded.
     private func giveUp() {
         guard finish != nil else { return }
         finish = nil
-        writer.giveUp(held.count)
+        writer.giveUp(number, bytes: held.count)
         held = []
     }
 

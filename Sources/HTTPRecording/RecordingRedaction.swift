@@ -30,7 +30,7 @@
 /// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
-/// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments,
+/// - what follows the scheme in `Authorization`, and the password in it if the scheme is `Basic`, values of secret header fields and query parameters, and masked segments,
 /// - passwords in URLs, unless they are words of less than 16 letters, and the values of settings in text,
 /// - in the URLs of the head: named values of the fragment, and users' names that have a letter and a digit,
 /// - cookies, unless they are words of less than 16 letters,
@@ -80,7 +80,8 @@ public struct RecordingRedaction: Sendable, Hashable {
     public var keptNames: Set<String> = []
     /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
     ///
-    /// Segments after those of the pattern are kept.
+    /// `/files/**` stands for all segments that follow. Other segments after those of the pattern are kept. Segments are compared decoded. A
+    /// transport is not made with a rule that is no such path.
     public var maskedPaths: [String] = []
     /// What happens to bodies; redacted by default.
     public var bodies = Bodies.redact

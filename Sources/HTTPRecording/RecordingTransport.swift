@@ -48,7 +48,7 @@ public final class RecordingTransport: HTTPTransport {
         }
         self.base = base
         self.limits = limits
-        redactor = Redactor(redaction)
+        redactor = try Redactor(redaction)
         writer = try RecordingWriter(folder, limits)
     }
 
@@ -71,7 +71,7 @@ public final class RecordingTransport: HTTPTransport {
         do {
             response = try await base.send(request)
         } catch {
-            writer.giveUp(0)
+            writer.giveUp(number, bytes: 0)
             throw error
         }
 
@@ -84,7 +84,7 @@ public final class RecordingTransport: HTTPTransport {
                 version: response.version, responseLines: responseLines)
             try writer.write(exchange, body: redactor.scrubbed(secrets.union(found), of: body, response.headerFields), number: number)
         }
-        let source = RecordedBodySource(response.body, writer, finish: finish)
+        let source = RecordedBodySource(response.body, writer, number: number, finish: finish)
         // Callers drop the bodies of redirects and of responses that they retry, so those are read here.
         guard (200..<300).contains(response.status), response.status != 204, request.method != .head else {
             var whole: [UInt8] = []

@@ -43,7 +43,7 @@ public final class ReplayTransport: TestOnlyTransport {
     ) throws {
         self.folder = RecordingFolder(folder)
         self.unmatched = unmatched
-        redactor = redaction.map { Redactor($0) }
+        redactor = try redaction.map { try Redactor($0) }
         answers = Mutex(RecordedAnswers(try self.folder.exchanges(), ignoresOrigin: ignoringOrigin))
     }
 

@@ -48,6 +48,8 @@ public struct OAuth2Error: CodedError {
     public let serverError: OAuth2ServerError?
     /// The HTTP status of the server's response; nil if there is none.
     public let status: Int?
+    /// How long the server asks to wait before the next request (RFC 9110, section 10.2.3); nil if it asks for nothing.
+    public internal(set) var retryAfter: Duration?
 
     /// Makes an error.
     ///

@@ -29,7 +29,8 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
     /// - Parameters:
     ///   - name: The value of the items' attribute `store`, and the beginning of the label that the user sees; the same in all processes that
     ///     share the tokens.
-    ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing.
+    ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing. The
+    ///     same in all processes that share the tokens.
     ///   - busAddress: The address of the D-Bus bus; nil for the session bus of the process.
     ///   - timeout: The longest time for a call, with the time that the user takes to unlock the keyring.
     public convenience init(

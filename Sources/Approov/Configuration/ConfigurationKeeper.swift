@@ -165,8 +165,9 @@ extension ConfigurationKeeper {
             do {
                 after = isKnown ? base : try accept(candidates, after: base)
             } catch {
-                // Candidates older than what another process stored no longer matter.
                 guard let stored else { throw error }
+                // Candidates older than what another process stored no longer matter.
+                if (error as? AttestationError)?.code != .rolledBack { reporter.refused(error, besides: stored.accepted.version) }
                 after = stored
             }
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
@@ -198,7 +199,8 @@ extension ConfigurationKeeper {
     /// - Returns: The newer version; nil if there is none.
     private func newer(_ bytes: [UInt8]?, than before: ConfigurationState, left: [UInt8]?) -> ConfigurationState? {
         guard let bytes, bytes != before.serializedChain, bytes != left,
-            let stored = try? StoredConfiguration.restore(bytes, initial: initial), stored.accepted.version > before.accepted.version
+            let stored = try? StoredConfiguration.restore(bytes, initial: initial), stored.accepted.version > before.accepted.version,
+            before.isFollowed(by: stored)
         else { return nil }
         return stored
     }
@@ -264,9 +266,12 @@ extension ConfigurationKeeper {
             return isNewerStored
         } catch {
             let obstacle: StoringState.Obstacle = error is StoreBusy ? .busy : .failed
-            let consequence = state.withLock { state in
-                state.storing.failed(obstacle, now: time.uptime, jitter: Double.random(in: 0...1))
+            let failed: StoringState.Consequence? = state.withLock { state in
+                guard state.configuration.acceptedSigned == mine.acceptedSigned else { return nil }
+                return state.storing.failed(obstacle, now: time.uptime, jitter: Double.random(in: 0...1))
             }
+            // Another version came into force meanwhile, and is stored next.
+            guard let consequence = failed else { return false }
             if consequence.isReported { reporter.notStored(mine.accepted.version, (error as? StoreFailure)?.cause ?? error) }
             storeAgain(after: consequence.retryAfter)
             return false

@@ -42,7 +42,8 @@ public struct FileConfigurationStore: ConfigurationStore {
     /// If several processes share the folder, call it inside ``withExclusiveAccess(_:)``.
     ///
     /// - Parameter bytes: The new content.
-    /// - Throws: `FileError` with code `fileWriteFailed`; the previous content is then still there.
+    /// - Throws: `FileError` with code `fileWriteFailed`. The previous content is then still there, unless only the folder could not be
+    ///   synchronized.
     public func store(_ bytes: [UInt8]) throws {
         try PrivateFile.makeFolder(path: folder)
         try file.write(bytes)

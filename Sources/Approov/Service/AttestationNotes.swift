@@ -21,6 +21,6 @@ struct AttestationNotes: Sendable {
     func note(_ result: AttestationResult, as fetched: TokenFetchResult, isOblivious: Bool, _ life: TokenLife, at now: Duration) {
         heardAt.note(now)
         if !isOblivious || !fetched.isGenuine { strings.note(result.secureStrings, of: fetched, life) }
-        if !isOblivious { accountKey.note(result.messageSigningKey) }
+        if !isOblivious { accountKey.note(result.messageSigningKey, since: life.since) }
     }
 }

@@ -32,7 +32,7 @@ final class AuthorityClient: Sendable {
 
     /// Attests once, with a challenge from an earlier result or else a new one.
     ///
-    /// If the authority no longer accepts the challenge, asks once for another.
+    /// If the authority no longer accepts a challenge, asks for another: twice if the first one came with an earlier result.
     ///
     /// - Parameters:
     ///   - key: The host and binding of the token.
@@ -125,7 +125,10 @@ final class AuthorityClient: Sendable {
                     configHash: snapshot.payloadHash, limitedUse: demand.isLimitedUse, developmentKey: developmentKey,
                     customClaimsHash: demand.customClaims?.hash))
         } catch is CancellationError {
-            throw AuthorityFailure(CancellationError())
+            var failure = AuthorityFailure(CancellationError())
+            // The attester was too slow, and not the authority, which the next attestation may ask at once.
+            failure.longestWait = nil
+            throw failure
         } catch {
             throw AuthorityFailure(.internalError, ApproovError(.permanentError, "the attester could not make evidence", cause: error))
         }

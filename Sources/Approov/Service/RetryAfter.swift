@@ -1,11 +1,11 @@
 import ApproovBase
-import Foundation
+package import Foundation
 import HTTPClient
 
 /// Parses the Retry-After header (RFC 9110, section 10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// Returns the time to wait; nil for a value that is neither seconds nor a date.
-    static func duration(_ value: String, now: Date) -> Duration? {
+    package static func duration(_ value: String, now: Date) -> Duration? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // Nine digits are over 30 years; more would overflow and mean nothing.

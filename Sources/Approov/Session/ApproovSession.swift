@@ -57,7 +57,7 @@ public final class ApproovSession: Sendable {
     /// The names, in lower case, of the headers whose values observers must not see.
     private let secretHeaders: Set<String>
     let service: ApproovService?
-    private let prefetching: Task<Void, Never>?
+    private let prefetching: Prefetching?
     /// The numbers of tasks.
     let lastTaskIdentifier = Atomic(0)
 
@@ -135,7 +135,7 @@ public final class ApproovSession: Sendable {
         performer = RequestPerformer(stations, totalTimeout: defaults.totalTimeout, time: time)
         prefetching =
             if configuration.prefetchToken, let authorizer {
-                Task.detached { await authorizer.prefetch(additionalFields: defaults.fields) }
+                Prefetching { await authorizer.prefetch(additionalFields: defaults.fields) }
             } else {
                 nil
             }
@@ -189,7 +189,7 @@ public final class ApproovSession: Sendable {
         family = other.family
         family.add(users)
         flights = other.flights ?? (users.isEmpty ? nil : family)
-        prefetching = nil
+        prefetching = other.prefetching
     }
 
     /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors and validators after
@@ -237,10 +237,6 @@ public final class ApproovSession: Sendable {
         throw ApproovError(
             .initializationError,
             "the session sets the token itself, so it takes no \(type(of: own)): give it bindHeader and tokenHeader instead")
-    }
-
-    deinit {
-        prefetching?.cancel()
     }
 
     /// Starts to fetch a token that will be needed soon; use it once the binding is known.

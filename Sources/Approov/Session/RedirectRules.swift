@@ -61,6 +61,7 @@ enum RedirectRules {
         var next = step
         next.request = step.wholeRequest
         next.perRequestFields = HTTPFields()
+        next.isRedirected = true
         next.substitutes = secrets
         next.request.url = url
         next.url = target

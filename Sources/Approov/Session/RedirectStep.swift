@@ -12,6 +12,8 @@ struct RedirectStep {
     var perRequestFields = HTTPFields()
     var url: TransportURL
     var body: RequestBody
+    /// Whether this step follows a redirect, so that a server chose its URL.
+    var isRedirected = false
     /// Whether a redirect has left the first origin.
     ///
     /// Header fields that may be meant for one origin only then stay behind, even if a later redirect returns to it.

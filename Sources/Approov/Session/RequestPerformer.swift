@@ -86,8 +86,9 @@ struct RequestPerformer: Sendable {
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
             // A response that a validator refused counts at the gate, too, until it is known whether the request is sent again.
             let ticket = stations.gate.gate == nil ? nil : answered?.ticket
-            // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
-            if ticket != nil { outcome = await whole(outcome, observation) }
+            // The retriers judge a body that breaks off, too, unless the caller reads it part by part. And a barrier may begin while they
+            // decide, and it must not begin before the body has ended.
+            if ticket != nil || !observation.isStreamed { outcome = await whole(outcome, observation) }
             var start = RetrierStart()
             if case .success(let sent) = outcome {
                 let retrier = try stations.response.firstRetrier(

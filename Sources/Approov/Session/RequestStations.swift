@@ -209,7 +209,7 @@ final class RequestStations: Sendable {
                 // 8 transport
                 let request = try draft.transportRequest(
                     under: hop, by: deadline, observation, group: life.transfers,
-                    proxy: defaults.defaults.proxy(isSecure: draft.url.isSecure),
+                    proxy: defaults.defaults.proxy(isSecure: route?.relay.isSecure ?? draft.url.isSecure),
                     // The gateway connects to the host of a request over a relay.
                     refusesPrivateAddresses: allowList.refusesPrivateAddresses && route == nil)
                 if let probe = observation.probe { probe.noteSent(request.headerFields) }

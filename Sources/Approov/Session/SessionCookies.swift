@@ -23,15 +23,24 @@ struct SessionCookies: Sendable {
         let now = Date()
         let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
         guard !cookies.isEmpty else { return nil }
-        return HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
+        // Longer paths first, then the older ones (RFC 6265, section 5.4): the storage has no order.
+        let sorted = cookies.sorted { first, second in
+            let (one, other) = (first.path.utf8.count, second.path.utf8.count)
+            guard one == other else { return one > other }
+            let (made, madeLater) = (Self.creation(of: first) ?? 0, Self.creation(of: second) ?? 0)
+            return made == madeLater ? first.name < second.name : made < madeLater
+        }
+        return HTTPCookie.requestHeaderFields(with: sorted)["Cookie"]
     }
 
     /// Adds the cookies of a response to the storage.
     func store(from response: TransportResponse, to url: URL) {
+        // An address has no parent domain (RFC 6265, section 5.1.3), but Foundation compares texts.
+        let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
         // Parse each line separately: values joined with commas cannot be separated again.
         for value in response.headerFields[values: .setCookie] {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
-                .filter { !Self.isMeantForPublicSuffix($0) }
+                .filter { !Self.isMeantForPublicSuffix($0) && !(isAddress && $0.domain.hasPrefix(".")) }
             if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
         }
     }
@@ -78,9 +87,14 @@ struct SessionCookies: Sendable {
     /// Max-Age takes precedence over Expires (RFC 6265, section 5.3). Foundation on Linux stores Max-Age but ignores it.
     private static func end(of cookie: HTTPCookie) -> Date? {
         guard let text = cookie.properties?[.maximumAge] as? String, let age = TimeInterval(text),
-            let created = cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval
+            let created = creation(of: cookie)
         else { return cookie.expiresDate }
         return Date(timeIntervalSinceReferenceDate: created + age)
+    }
+
+    /// When the cookie was made, in seconds of Foundation's reference date.
+    private static func creation(of cookie: HTTPCookie) -> TimeInterval? {
+        cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval
     }
 
     /// Whether the cookie's domain is a public suffix such as com or co.uk, so that hosts of different owners would get it.

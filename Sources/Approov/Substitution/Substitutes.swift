@@ -57,6 +57,9 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
             // A query of a form writes spaces as plus signs.
             let spaced = layer.replacing("+", with: " ")
             if values.contains(where: spaced.contains) { return true }
+            // A form percent-encodes the plus signs that a value has.
+            let decoded = String(decoding: PercentEncoding.leniently(spaced.utf8), as: UTF8.self)
+            if values.contains(where: decoded.contains) { return true }
             let next = String(decoding: PercentEncoding.leniently(layer.utf8), as: UTF8.self)
             guard next != layer else { return false }
             layer = next

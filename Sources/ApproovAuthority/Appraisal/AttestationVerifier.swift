@@ -63,7 +63,6 @@ struct AttestationVerifier: Sendable {
         let thumbprint = Base64URL.decode(verified.key.thumbprint) ?? []
         try await redeem(evidence, from: thumbprint, with: snapshot.challenges, logger)
         await noticeConfiguration(evidence.configVersion, evidence.configHash, logger)
-        // What was revoked while the challenge waited for the disk counts.
         snapshot = store.snapshot
         guard let current = snapshot.attestedHost(host) else { throw Problem.unknownHost }
         entry = current
@@ -153,8 +152,9 @@ struct AttestationVerifier: Sendable {
         let outcome = try await store.redemptions.redeem(
             nonce: challenge.nonce, expiresAt: challenge.expiresAt, key: mint.key, device: evidence.deviceID, now: now)
         switch outcome {
-        case .redeemed:
-            break
+        case .redeemed(let generation):
+            // What was revoked while the challenge waited for its redemption counts.
+            if generation > store.snapshot.generation { try await store.refresh() }
         case .used:
             throw Problem.challengeUsed
         case .unknown:

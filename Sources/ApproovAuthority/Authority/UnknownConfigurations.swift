@@ -12,21 +12,21 @@ final class UnknownConfigurations: Sendable {
     private static let pause = Duration.seconds(3_600)
     private let state = Mutex(State())
 
-    /// Counts one request.
-    /// - Parameter uptime: The monotonic time.
-    /// - Returns: Whether a warning is due, which ``takeCount(at:)`` then takes unless the request turns out to be in order.
+    /// Whether a warning is due, which ``takeCount(at:)`` then takes unless the request turns out to be in order; counts the request if not.
     func isWarningDue(at uptime: Duration) -> Bool {
         state.withLock { state in
+            if state.isDue(at: uptime) { return true }
             state.count += 1
-            return state.isDue(at: uptime)
+            return false
         }
     }
 
-    /// Takes the warning that is due.
+    /// Counts one request, and takes the warning that is due.
     /// - Parameter uptime: The monotonic time.
     /// - Returns: The number of requests since the last warning; nil if another request took the warning meanwhile.
     func takeCount(at uptime: Duration) -> Int? {
         state.withLock { state in
+            state.count += 1
             guard state.isDue(at: uptime) else { return nil }
             defer { state = State(lastWarning: uptime) }
             return state.count

@@ -1,6 +1,7 @@
 /// The outcome of an attempt to redeem a challenge.
 enum RedemptionOutcome: Sendable {
-    case redeemed
+    /// The challenge is redeemed; the store's generation was this one at that moment.
+    case redeemed(generation: Int64)
     case used
     /// The challenge is as old as others whose redemptions were forgotten.
     case forgotten

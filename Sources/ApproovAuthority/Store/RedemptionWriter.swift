@@ -27,6 +27,9 @@ final class RedemptionWriter: Sendable {
         writer = BatchWriter(maximumWaiting: Self.maximumWaiting) { try await Self.write($0, to: database) }
     }
 
+    /// Whether redemptions are being written.
+    var isBusy: Bool { get async { await writer.isBusy } }
+
     /// Redeems a challenge, and records the device as that of the newest judged attestation.
     ///
     /// When this returns, the redemption is committed and survives the process.
@@ -64,8 +67,9 @@ final class RedemptionWriter: Sendable {
 
     private static func write(_ attempts: [Attempt], to database: StoreDatabase) async throws -> [RedemptionOutcome] {
         try await database.write { database in
-            let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey FROM account"))
+            let account = try Row.fetchOne(database.cachedStatement(sql: "SELECT purgedThrough, challengeKey, generation FROM account"))
             let (purged, key): (Int64, Data) = try (account?.value("purgedThrough") ?? 0, account?.value("challengeKey") ?? Data())
+            let generation: Int64 = try account?.value("generation") ?? 0
             let inForce = SymmetricKey(data: key)
             let insert = try database.cachedStatement(
                 sql: "INSERT OR IGNORE INTO redeemedChallenge (nonce, expiresAt) VALUES (?, ?)")
@@ -76,7 +80,7 @@ final class RedemptionWriter: Sendable {
                 try insert.execute(arguments: [attempt.nonce, attempt.expiresAt])
                 guard database.changesCount == 1 else { return .used }
                 newest = attempt
-                return .redeemed
+                return .redeemed(generation: generation)
             }
             if let newest {
                 try database.cachedStatement(

@@ -34,8 +34,7 @@ package struct FileLock: Sendable {
     /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked, or the timeout has passed.
     package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
         let descriptor = try openFile()
-        // Closing the file releases the locks.
-        defer { close(descriptor) }
+        defer { release(descriptor) }
         let deadline = ContinuousClock.now + timeout
         // The next waiter holds the gate, so that the last holder cannot take the place again and again before the others.
         try set(F_WRLCK, onByte: Self.gate, of: descriptor, until: deadline)
@@ -50,7 +49,7 @@ package struct FileLock: Sendable {
     ///   the task is cancelled while it waits.
     package func withLockHeld<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         let descriptor = try openFile()
-        defer { close(descriptor) }
+        defer { release(descriptor) }
         let deadline = ContinuousClock.now + timeout
         for byte in [Self.gate, Self.place] {
             while try !isSet(F_WRLCK, onByte: byte, of: descriptor) {
@@ -68,13 +67,21 @@ package struct FileLock: Sendable {
     /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked.
     package func withLockIfFree<Result>(_ body: () throws -> Result) throws -> Result? {
         let descriptor = try openFile()
-        defer { close(descriptor) }
+        defer { release(descriptor) }
         // Waiters at the gate come first.
         guard try isSet(F_WRLCK, onByte: Self.gate, of: descriptor), try isSet(F_WRLCK, onByte: Self.place, of: descriptor) else {
             return nil
         }
         _ = try isSet(F_UNLCK, onByte: Self.gate, of: descriptor)
         return try body()
+    }
+
+    /// Gives the locks back and closes the file.
+    ///
+    /// Closing alone is not enough: a child of this process may have inherited the open file, which then keeps its locks.
+    private func release(_ descriptor: Int32) {
+        for byte in [Self.gate, Self.place] { _ = try? isSet(F_UNLCK, onByte: byte, of: descriptor) }
+        close(descriptor)
     }
 
     private func openFile() throws(Failure) -> Int32 {

@@ -156,8 +156,11 @@ package struct PrivateFile: Sendable {
     package func makePrivate() throws(FileError) -> mode_t? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else {
-            guard errno != ENOENT else { return nil }
-            throw refusal(.fileUnreadable, "cannot be opened", errno, remedy: "check its permissions")
+            switch errno {
+            case ENOENT: return nil
+            case ELOOP, ENXIO: throw refusal(.fileUnsafe, "is not a regular file: remove it")
+            default: throw refusal(.fileUnreadable, "cannot be opened", errno, remedy: "check its permissions")
+            }
         }
         defer { close(descriptor) }
         let mode = try checkedMode(FileStatus(of: descriptor))

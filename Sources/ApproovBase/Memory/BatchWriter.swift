@@ -53,6 +53,9 @@ package actor BatchWriter<Input: Sendable, Output: Sendable> {
         }
     }
 
+    /// Whether a batch is being written.
+    package var isBusy: Bool { isWriting }
+
     /// The number of inputs that wait for the next batch.
     package var waitingCount: Int { waiting.count }
 

@@ -36,7 +36,7 @@ package enum LoggableText {
         return text[..<start] + "..." + text[sign...]
     }
 
-    /// A name from outside as printable ASCII without spaces, cut to 80 characters; other characters become `?`.
+    /// A name from outside as printable ASCII without spaces; other characters become `?`, and `…` stands for those after the 80th.
     package static func name(_ name: String) -> String {
         // Most names need no change.
         if name.utf8.count <= longestName, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return name }

@@ -223,10 +223,11 @@ struct APICommand: AsyncParsableCommand {
         } else if let imported, let importFile {
             try await take(imported, from: importFile, into: store)
         } else if let remove {
+            let hadRelayPins = RelayPins.areMissing(in: store) == false
             try await store.removeHost(remove)
             try report("removed", host: remove, in: store)
-            try noteCovering(remove, in: store)
-            try RelayPins.noteIfMissing(in: store)
+            noteCovering(remove, in: store)
+            if hadRelayPins { RelayPins.noteIfMissing(in: store) }
         } else if let pins {
             guard changesHost else { return try show(pins, in: store) }
             try await change(pins, pins: pinChange, roots: roots, in: store)
@@ -252,7 +253,15 @@ struct APICommand: AsyncParsableCommand {
     }
 
     private func givenPins() throws -> [String] {
-        try pin.flatMap { try PinArgument($0).pins() }.map(\.description)
+        try pin.flatMap { argument in
+            let pins = try PinArgument(argument).pins()
+            if pins.count > 1, !managedTrustRoots {
+                Console.note(
+                    "approov: \(argument) has \(pins.count) keys, and each becomes a pin; if the file has a server's certificate with its CA's, "
+                        + "any certificate of that CA for the host now passes: give a file with the server's certificate or key alone")
+            }
+            return pins
+        }.map(\.description)
     }
 
     private var changesPins: Bool { !(pin.isEmpty && removePin.isEmpty) }
@@ -328,8 +337,8 @@ struct APICommand: AsyncParsableCommand {
     }
 
     /// Says which other entry still covers a removed host.
-    private func noteCovering(_ removed: String, in store: AuthorityStore) throws {
-        guard let name = try? CanonicalHost(removed).name, let covering = try store.host(for: name) else { return }
+    private func noteCovering(_ removed: String, in store: AuthorityStore) {
+        guard let name = try? CanonicalHost(removed).name, let covering = try? store.host(for: name) else { return }
         Console.note("approov: \(covering.name) still covers \(name), so apps go on with the settings of that entry")
     }
 

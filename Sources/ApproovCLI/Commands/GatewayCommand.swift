@@ -24,7 +24,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             the origins of --allow; it does not follow redirects. GET /ohttp-keys
             returns the keys that clients seal with, GET /health answers 200. It
             speaks HTTP/1.1. Prints its URL on standard output when it is ready.
-            SIGTERM and SIGINT let open requests end first.
+            SIGTERM and SIGINT let open requests go on for up to 8 seconds.
 
             A request or response may be up to 16 GiB in chunks, or --max-message
             bytes if sent whole. A request in chunks may take --request-timeout

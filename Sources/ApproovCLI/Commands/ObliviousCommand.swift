@@ -121,7 +121,7 @@ struct ObliviousCommand: AsyncParsableCommand {
             if chunked == nil { settings.chunked = store.obliviousSettings?.chunked }
             try await store.setOblivious(settings, checkedBy: KeyConfigurationList.checked(published:))
             try report("set", in: store)
-            try RelayPins.noteIfMissing(in: store)
+            RelayPins.noteIfMissing(in: store)
         } else if remove {
             let store = try store.open(.changing)
             guard store.obliviousSettings != nil else { throw CommandFailure("no relay is set, so there is none to remove") }

@@ -23,7 +23,8 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
             whole, or 16 GiB in chunks. An exchange may take --request-timeout; it
             ends when the gateway sends nothing for 60 seconds, or the client for
             30. GET /health answers 200. It speaks HTTP/1.1. Prints its URL on standard
-            output when it is ready. SIGTERM and SIGINT let open requests end first.
+            output when it is ready. SIGTERM and SIGINT let open requests go on
+            for up to 8 seconds.
 
             A client (an address, or a /64 of IPv6) may hold a quarter of the
             connections. Behind your own balancer all clients count as one: let the

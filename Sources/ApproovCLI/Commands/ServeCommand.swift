@@ -20,7 +20,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             Prints its URL on standard output when it is ready. Without --tls-cert
             it makes a key, a backup key and a certificate under its own root, and
             keeps them in the store; `approov sdk -getConfig` writes their pins.
-            SIGTERM and SIGINT let open requests end first.
+            SIGTERM and SIGINT let open requests go on for up to 8 seconds.
 
             A client (an address, or a /64 of IPv6) may hold a quarter of the
             connections. A balancer must pass TLS through, because apps pin the

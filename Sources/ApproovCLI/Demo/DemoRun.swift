@@ -12,7 +12,11 @@ struct DemoRun {
     /// - Throws: `CommandFailure` when the run is interrupted by a signal.
     func run() async throws -> Bool {
         // Trap signals before the demo makes anything that needs cleaning up.
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+        // A hang-up that nohup ignores stays ignored.
+        var hangUp = sigaction()
+        sigaction(SIGHUP, nil, &hangUp)
+        let isIgnored = unsafeBitCast(hangUp.__sigaction_handler.sa_handler, to: Int.self) == 1
+        let signals = await UnixSignalsSequence(trapping: isIgnored ? [.sigint, .sigterm] : [.sigint, .sigterm, .sighup])
         let folder = FileManager.default.temporaryDirectory.appending(path: "approov-demo-\(UUID().uuidString)")
         guard mkdir(folder.path, 0o700) == 0 else {
             let reason = String(cString: strerror(errno))

@@ -5,12 +5,19 @@ import HTTPClient
 
 /// The account's entry for the host of its relay.
 enum RelayPins {
+    /// Whether no entry covers the relay's host; nil if no relay is set.
+    static func areMissing(in store: AuthorityStore) -> Bool? {
+        host(in: store).map { host in (try? store.host(for: host)) == nil }
+    }
+
     /// Says how to pin the relay, if one is set and no entry covers its host.
-    static func noteIfMissing(in store: AuthorityStore) throws {
-        guard let relay = store.obliviousSettings?.relay else { return }
-        let host = try TransportURL(relay).host.name
-        guard try store.host(for: host) == nil else { return }
+    static func noteIfMissing(in store: AuthorityStore) {
+        guard areMissing(in: store) == true, let host = host(in: store) else { return }
         Console.note(
             "approov: \(host) has no pins; to pin the relay: approov api -add \(host) -noApproovToken -pinFrom CERTIFICATE -pin BACKUP")
+    }
+
+    private static func host(in store: AuthorityStore) -> String? {
+        store.obliviousSettings.flatMap { try? TransportURL($0.relay).host.name }
     }
 }

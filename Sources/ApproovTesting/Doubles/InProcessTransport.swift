@@ -19,13 +19,13 @@ public final class InProcessTransport: HTTPTransport, CancellableTransport {
 
     /// Makes a transport whose responses come from a closure.
     /// - Parameters:
-    ///   - certificates: The servers' certificates, by canonical host name.
+    ///   - certificates: The servers' certificates, by host name.
     ///   - handler: Receives each request that passed the evaluation and returns the response. It may wait and throw.
     public init(
         certificates: [String: TestCertificate] = [:],
         handler: @escaping @Sendable (TransportRequest) async throws -> TransportResponse
     ) {
-        self.certificates = certificates
+        self.certificates = Dictionary(certificates.map { ((try? CanonicalHost($0.key).name) ?? $0.key, $0.value) }) { first, _ in first }
         self.handler = handler
     }
 
@@ -46,15 +46,15 @@ public final class InProcessTransport: HTTPTransport, CancellableTransport {
     /// - Throws: `TransportError` with code `trustRefused` when the policy refuses the certificate; the handler's errors.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
-        do {
-            try judge(request)
-        } catch {
-            state.withLock { $0.refused.append(request) }
-            throw error
-        }
         var recorded = request
         // Neither what is recorded nor what the handler keeps may keep the request in flight.
         recorded.options.cancellation = nil
+        do {
+            try judge(request)
+        } catch {
+            state.withLock { [recorded] in $0.refused.append(recorded) }
+            throw error
+        }
         state.withLock { [recorded] in $0.answered.append(recorded) }
         guard let cancellation = request.options.cancellation else { return try await handler(recorded) }
         return try await cancellation.runInTask { [handler, recorded] in try await handler(recorded) }.cancelled(by: cancellation)

@@ -21,7 +21,7 @@ public final class ManualClock: TimeSource {
         var uptime: Duration
         var number = 0
         var sleepers: [Sleeper] = []
-        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var observers: [(count: Int, number: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func satisfiedObservers() -> [CheckedContinuation<Void, Never>] {
             let satisfied = observers.filter { $0.count <= sleepers.count }
@@ -99,16 +99,27 @@ public final class ManualClock: TimeSource {
         state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.uptime } }
     }
 
-    /// Waits until at least `count` tasks sleep, so that the next ``advance(by:)`` reaches them.
+    /// Waits until at least `count` tasks sleep, so that the next ``advance(by:)`` reaches them; ends early when its task is cancelled.
     /// - Parameter count: The number of tasks.
     public func sleepers(atLeast count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isSatisfied = state.withLock { state in
-                guard state.sleepers.count < count else { return true }
-                state.observers.append((count, continuation))
-                return false
+        let number = state.withLock { state in
+            state.number += 1
+            return state.number
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSatisfied = state.withLock { state in
+                    guard state.sleepers.count < count, !Task.isCancelled else { return true }
+                    state.observers.append((count, number, continuation))
+                    return false
+                }
+                if isSatisfied { continuation.resume() }
             }
-            if isSatisfied { continuation.resume() }
+        } onCancel: {
+            let observer = state.withLock { state in
+                state.observers.firstIndex { $0.number == number }.map { state.observers.remove(at: $0) }
+            }
+            observer?.continuation.resume()
         }
     }
 }

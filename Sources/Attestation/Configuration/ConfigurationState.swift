@@ -168,6 +168,16 @@ package struct ConfigurationState: Sendable {
         return next
     }
 
+    /// Whether the versions of another state follow the one in force: its keys, and not only those of the initial configuration, signed them.
+    ///
+    /// - Parameter other: A state with a higher version and the same initial configuration.
+    /// - Returns: Whether this state accepts it.
+    package func isFollowed(by other: ConfigurationState) -> Bool {
+        let known = other.chain.lastIndex { $0 == acceptedSigned || chain.contains($0) }
+        let further = other.chain.suffix(from: known.map { $0 + 1 } ?? 0)
+        return (try? accepting(Array(further), now: Date(timeIntervalSince1970: 0), allowExpired: true)) != nil
+    }
+
     /// The bytes to store: one JWS, or an array of several if keys changed since the initial configuration.
     ///
     /// Nil until a version has been accepted.

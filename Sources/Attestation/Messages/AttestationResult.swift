@@ -7,7 +7,7 @@ package import ApproovBase
 package struct AttestationResult: Sendable, Hashable {
     /// The longest token that an app accepts, in characters; it must fit into a header.
     private static let maximumTokenBytes = 8_192
-    /// The longest ARC, trace ID or reason for a rejection that an app accepts, in characters.
+    /// The longest ARC or trace ID that an app accepts, in characters.
     private static let maximumLabelBytes = 256
 
     /// The token, a JWT.

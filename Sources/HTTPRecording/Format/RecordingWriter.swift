@@ -84,10 +84,13 @@ final class RecordingWriter: Sendable {
         }
     }
 
-    /// Gives back the place of an exchange that is not recorded, and the room of its body's bytes; its number is not used again.
-    func giveUp(_ count: Int) {
+    /// Gives back the place of an exchange that is not recorded, and the room of its body's bytes.
+    ///
+    /// Its number is used again if it is the last one.
+    func giveUp(_ number: Int, bytes count: Int) {
         state.withLock { state in
             state.exchanges -= 1
+            if state.nextNumber == number + 1 { state.nextNumber = number }
             state.usedBytes -= count
         }
     }

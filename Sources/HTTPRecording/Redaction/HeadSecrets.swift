@@ -1,3 +1,5 @@
+import ApproovBase
+
 /// Finds what may be a secret in the values of header fields.
 enum HeadSecrets {
     /// Notes what may be a secret in the value of a field.
@@ -16,7 +18,9 @@ enum HeadSecrets {
             secrets.note(value, as: isSecret ? .credential : .other)
             // A credential follows its scheme (RFC 9110, section 11.4).
             if isSecret, let blank = value.firstIndex(of: " ") {
-                secrets.note(withoutQuotes(value[blank...]), as: .credential)
+                let credential = withoutQuotes(value[blank...])
+                secrets.note(credential, as: .credential)
+                if value[..<blank].lowercased() == "basic" { noteBasic(credential, &secrets) }
             }
             for part in value.split(whereSeparator: { " ;,=".contains($0) }) { secrets.note(withoutQuotes(part), as: .other) }
         }
@@ -37,6 +41,15 @@ enum HeadSecrets {
     private static func isToken68(_ text: Substring) -> Bool {
         let rest = text.drop { $0.isASCII && ($0.isLetter || $0.isNumber || "-._~+/".contains($0)) }
         return rest.startIndex > text.startIndex && rest.allSatisfy { $0 == "=" }
+    }
+
+    /// Notes the user's name with the password, and the password (RFC 7617).
+    private static func noteBasic(_ credential: Substring, _ secrets: inout Set<String>) {
+        guard let bytes = Base64.decode(String(credential)) else { return }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let colon = text.firstIndex(of: ":") else { return }
+        secrets.note(text, as: .credential)
+        secrets.note(text[text.index(after: colon)...], as: .cookie)
     }
 
     private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {

@@ -12,15 +12,23 @@ struct Redactor: Sendable {
     private let names: SecretNames
     /// Those in queries and header fields, where ``RecordingRedaction/keptNames`` do not count.
     private let headNames: SecretNames
-    private let masks: [[Substring]]
+    private let masks: [PathRule]
     private let key = SymmetricKey(size: .bits256)
 
-    init(_ rules: RecordingRedaction) {
+    /// - Throws: `TransportError` with code `recordingFailed` for a masked path that is no rule.
+    init(_ rules: RecordingRedaction) throws(TransportError) {
         self.rules = rules
         keptFields = Set(rules.keptFields.map { $0.lowercased() }).subtracting(SecretNames.headers)
         names = SecretNames(rules.secretNames, keeping: rules.keptNames)
         headNames = SecretNames(rules.secretNames)
-        masks = rules.maskedPaths.map { $0.split(separator: "/", omittingEmptySubsequences: false) }
+        masks = try rules.maskedPaths.map { (text) throws(TransportError) in
+            guard let rule = PathRule(text) else {
+                throw TransportError(
+                    .recordingFailed,
+                    "maskedPaths has \"\(LoggableText.name(text))\": write a path such as /reset/* or, for all that follows, /files/**")
+            }
+            return rule
+        }
     }
 
     /// Returns the URL, absolute or relative, without the secrets in its path and query, and without user information and fragment.
@@ -34,7 +42,7 @@ struct Redactor: Sendable {
         noteWhatIsDropped(of: text, &secrets)
         url.path = path(url.path, &secrets)
         url.items = url.items.map { item in
-            if item.isEmpty || rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) { return item }
+            if item.isEmpty || isKept(item) { return item }
             let (name, value) = RecordedURL.parts(of: item)
             let isSecretName = value != nil && isSecret(inQuery: name)
             noteParameter(value ?? name, as: isSecretName ? .credential : .other, &secrets)
@@ -43,6 +51,17 @@ struct Redactor: Sendable {
             return "\(name)=\(isSecretName ? RedactedText.plain : RedactedText.hashed(value))"
         }
         return url.text
+    }
+
+    /// Whether an item of a query stays as it is: its name does, and its value hides neither another parameter nor a token.
+    private func isKept(_ item: String) -> Bool {
+        guard rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) else { return false }
+        let value = Array(item.utf8.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+        // Base64 ends with equals signs.
+        let equals = UInt8(ascii: "=")
+        let hasParameter = value.firstIndex(of: equals).map { value[$0...].contains { $0 != equals } } ?? false
+        return !hasParameter && !value.contains { ";?".utf8.contains($0) }
+            && ByteScrubber([]).scrubbed(value, as: BodyFormat.text.syntax) == value
     }
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
@@ -138,7 +157,10 @@ struct Redactor: Sendable {
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
         }
-        guard !fields.mediaType.hasPrefix("multipart/") else { throw Self.refusal("has several parts (multipart)") }
+        // There may be several fields, of which a client takes one.
+        guard !fields[values: .contentType].contains(where: { $0.drop { " \t".contains($0) }.lowercased().hasPrefix("multipart/") }) else {
+            throw Self.refusal("has several parts (multipart)")
+        }
         switch BodyFormat(of: bytes, fields) {
         case .json: return try json(bytes, &found)
         case .jsonLines: return try jsonLines(bytes, &found)
@@ -235,12 +257,17 @@ struct Redactor: Sendable {
     private func path(_ path: String, _ secrets: inout Set<String>) -> String {
         guard !masks.isEmpty else { return path }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        for mask in masks where mask.count <= segments.count {
-            guard zip(mask, segments).allSatisfy({ $0 == "*" || $0 == $1 }) else { continue }
-            for (index, part) in mask.enumerated() where part == "*" {
-                secrets.note(segments[index], as: .credential)
-                segments[index] = RedactedText.plain
-            }
+        // A relative path may begin at any segment of a rule.
+        let isRelative = !path.hasPrefix("/")
+        let used = segments.indices.filter { !segments[$0].isEmpty && !(isRelative && [".", ".."].contains(segments[$0])) }
+        let names = used.map { PathRule.decoded(segments[$0]) }
+        var hidden: Set<Int> = []
+        for mask in masks {
+            for start in 0..<(isRelative ? mask.count : 1) { hidden.formUnion(mask.hidden(in: names, from: start).map { used[$0] }) }
+        }
+        for index in hidden {
+            secrets.note(segments[index], as: .credential)
+            segments[index] = RedactedText.plain
         }
         return segments.joined(separator: "/")
     }

@@ -15,12 +15,14 @@ struct EndpointCaller: Sendable {
 
     private let client: OAuth2Client
     private let session: ApproovSession
+    private let clock: any TimeSource
 
     init(
         client: OAuth2Client, service: ApproovService?, trustManager: ApproovTrustManager, transport: (any HTTPTransport)?,
         clock: any TimeSource
     ) throws {
         self.client = client
+        self.clock = clock
         let wrapped = URLSessionConfiguration.ephemeral
         wrapped.httpCookieStorage = nil
         wrapped.httpShouldSetCookies = false
@@ -48,7 +50,7 @@ struct EndpointCaller: Sendable {
         let request = try self.request(url, parameters)
         let (head, body) = try await exchange(request)
         let name = "\(url.host() ?? "the server")"
-        guard head.statusCode == 200 else { throw try Self.refusal(head, body, by: name) }
+        guard head.statusCode == 200 else { throw refusal(head, body, by: name) }
         guard needsJSON else { return [:] }
         guard Self.isJSON(head) else {
             throw OAuth2Error(
@@ -110,7 +112,7 @@ struct EndpointCaller: Sendable {
     }
 
     /// The error for an answer that is no success (RFC 6749, section 5.2).
-    private static func refusal(_ head: HTTPURLResponse, _ body: [UInt8], by name: String) throws -> OAuth2Error {
+    private func refusal(_ head: HTTPURLResponse, _ body: [UInt8], by name: String) -> OAuth2Error {
         let status = head.statusCode
         if (300..<400).contains(status) {
             return OAuth2Error(
@@ -118,11 +120,13 @@ struct EndpointCaller: Sendable {
                 status: status)
         }
         if status == 408 || status == 429 || status >= 500 {
-            return OAuth2Error(
+            var error = OAuth2Error(
                 .networkingError, "\(name) answered with status \(status); try again later", serverError: nil, status: status)
+            error.retryAfter = head.value(forHTTPHeaderField: "Retry-After").flatMap { RetryAfter.duration($0, now: clock.date) }
+            return error
         }
-        guard (400..<500).contains(status), isJSON(head),
-            case .object(let members)? = try? JSONValue(parsing: body, limit: maximumAnswerBytes),
+        guard (400..<500).contains(status), Self.isJSON(head),
+            case .object(let members)? = try? JSONValue(parsing: body, limit: Self.maximumAnswerBytes),
             case .string(let text)? = members["error"], let error = OAuth2ServerError(received: text)
         else {
             return OAuth2Error(

@@ -58,7 +58,7 @@ extension OAuth2Endpoints {
     ///
     /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`. The
     /// wait doubles, up to five minutes, after each request that did not reach the server or that an overloaded server did not answer, until
-    /// the server answers again.
+    /// the server answers again. It is as long as the server asks for with `Retry-After`.
     /// - Parameters:
     ///   - authorization: The result of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
@@ -91,7 +91,7 @@ extension OAuth2Endpoints {
                 }
             } catch let error as OAuth2Error where error.isPassing {
                 lost = error
-                backoff = min(pause * 2, Self.longestDoubled)
+                backoff = max(min(pause * 2, Self.longestDoubled), error.retryAfter ?? .zero)
             }
         }
     }

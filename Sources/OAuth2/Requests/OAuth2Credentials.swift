@@ -165,6 +165,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Returns a valid token, renewed if necessary.
     ///
     /// If a renewal fails because the server cannot be reached or another process keeps the store's turn, the token is used until it expires.
+    /// If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
     ///
     /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.
@@ -268,6 +269,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     private func renewed(_ stored: BearerToken?, refused: String?) async throws -> BearerToken {
         let login = stored?.loginID ?? ""
+        if let failure = state.withLock({ $0.failure(at: endpoints.clock.uptime) }) { throw failure }
         if let marks = WorkMarks.current, marks.contains(where: { $0 === mark }) { throw Self.waitsForItself }
         let flight = state.withLock { state in
             state.flight(for: login, refused: refused, mark: mark) { number, marks in
@@ -329,6 +331,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             tellObserver { $0.didFetch(for: key, error: nil) }
             return token
         } catch {
+            if let error = error as? OAuth2Error { state.withLock { $0.hold(error, at: endpoints.clock.uptime) } }
             tellObserver { $0.didFetch(for: key, error: error) }
             throw error
         }
@@ -346,8 +349,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             try await store.store(issued, for: key)
             guard state.withLock({ $0.changes }) != changes else { return issued }
             // A log-out meanwhile found no token: nothing may remain of this one.
-            _ = try await store.replace(issued, with: nil, for: key)
+            let removal = await Task { try await store.replace(issued, with: nil, for: key) }.result
             try? await endpoints.revoke(issued)
+            _ = try removal.get()
             throw Self.userChanged
         }
         do {

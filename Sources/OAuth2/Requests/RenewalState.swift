@@ -34,10 +34,15 @@ struct RenewalState {
         let task: Task<Void, Never>
     }
 
+    /// The longest wait that a server may ask for.
+    private static let longestHold: Duration = .seconds(300)
+
     /// The renewals under way, by log-in; the empty text stands for no token yet.
     private(set) var flights: [String: Flight] = [:]
     private(set) var unsaved: Unsaved?
     var postponed: Postponed?
+    /// The failure of a renewal that the server asked to try later, and the clock's uptime until which it is not tried.
+    private var held: (error: OAuth2Error, until: Duration)?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
     private var login: String?
@@ -55,6 +60,7 @@ struct RenewalState {
         ownChanges += 1
         changes += 1
         postponed = nil
+        held = nil
         defer { noticed = nil }
         return noticed?.task
     }
@@ -155,6 +161,15 @@ struct RenewalState {
         if unsaved?.token == token { unsaved = nil }
         return true
     }
+
+    /// Notes the failure of a renewal, which is not tried again for as long as the server asks.
+    mutating func hold(_ error: OAuth2Error, at uptime: Duration) {
+        guard let delay = error.retryAfter else { return }
+        held = (error, uptime + min(delay, Self.longestHold))
+    }
+
+    /// The failure of the last renewal if the server has asked for a longer wait; nil if a renewal may be tried.
+    func failure(at uptime: Duration) -> OAuth2Error? { held.flatMap { uptime < $0.until ? $0.error : nil } }
 
     /// Whether the renewal of a token failed a moment ago.
     func isPostponed(_ token: BearerToken, at uptime: Duration) -> Bool {

@@ -4,6 +4,8 @@ internal import Glibc
 /// Keys of type "user" in the kernel's keyring of this user (keyrings(7)).
 enum KernelKeyring {
     private static let type = "user"
+    /// How often a key is looked for that was replaced while it was read.
+    private static let maximumAttempts = 3
     /// The keyring of the user, which all processes of the user share.
     private static let ring = key_serial_t(KEY_SPEC_USER_KEYRING)
     /// The keyring of the calling thread, in which a new key belongs to this process until its rights are set.
@@ -19,19 +21,23 @@ enum KernelKeyring {
     /// - Returns: The payload; nil if there is no such key.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     static func read(_ name: String, limit: Int) throws -> [UInt8]? {
-        guard let key = try find(name) else { return nil }
-        var buffer = [UInt8](repeating: 0, count: limit)
-        let count = buffer.withUnsafeMutableBytes {
-            keyctl_read(key, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+        // A key that was found may be gone because another took its place.
+        for _ in 0..<maximumAttempts {
+            guard let key = try find(name) else { return nil }
+            var buffer = [UInt8](repeating: 0, count: limit)
+            let count = buffer.withUnsafeMutableBytes {
+                keyctl_read(key, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+            }
+            guard count >= 0 else {
+                if isGone(errno) { continue }
+                throw failure("a key cannot be read", errno)
+            }
+            guard count <= limit else {
+                throw OAuth2Error(.storeFailed, "a key in the kernel's keyring has more than \(limit) bytes; remove it")
+            }
+            return Array(buffer[..<Int(count)])
         }
-        guard count >= 0 else {
-            if isGone(errno) { return nil }
-            throw failure("a key cannot be read", errno)
-        }
-        guard count <= limit else {
-            throw OAuth2Error(.storeFailed, "a key in the kernel's keyring has more than \(limit) bytes; remove it")
-        }
-        return Array(buffer[..<Int(count)])
+        return nil
     }
 
     /// Adds a key, or puts another payload into it.
@@ -41,6 +47,11 @@ enum KernelKeyring {
     ///   - name: The key's description.
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     static func write(_ payload: [UInt8], named name: String) throws {
+        // In its place, so that the kernel's quota need not hold both payloads, and readers miss neither.
+        if let key = try find(name) {
+            guard payload.withUnsafeBytes({ keyctl_update(key, $0.baseAddress, $0.count) }) != 0 else { return }
+            guard errno == EACCES || isGone(errno) else { throw failure("a key cannot be changed", errno) }
+        }
         // A process whose session has no link to the user's keyring, as a systemd service, may not set the rights of a key there. And no
         // key may be there without them: no process could read it.
         let key = payload.withUnsafeBytes { add_key(type, name, $0.baseAddress, $0.count, threadRing) }

@@ -9,7 +9,8 @@ public final class KeyringTokenStore: PlacedTokenStore {
     ///
     /// - Parameters:
     ///   - name: The beginning of the keys' descriptions, the same in all processes that share them.
-    ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing.
+    ///   - lockDirectory: A folder for lock files, such as one below `$XDG_RUNTIME_DIR`; it is made with mode 0700 when it is missing. The
+    ///     same in all processes that share the keys.
     public init(name: String = "approov:oauth2", lockDirectory: URL) {
         self.name = name
         locks = TokenLocks(directory: lockDirectory, store: "keyring \(name)")

@@ -103,7 +103,8 @@ final class SecretServiceConnection {
 
     /// Puts content into the item of the default keyring, which is made when it is missing.
     ///
-    /// Removes the item of another unlocked keyring, which was the default one before: a read might find that one.
+    /// Removes the item of another unlocked keyring, which was the default one before, because a read might find that one. If the service does
+    /// not allow it, the item stays: the content is stored.
     func store(_ content: [UInt8], as item: TokenItem, _ cancellation: Cancellation) throws(SecretServiceFailure) {
         try calling(item, cancellation) { attributes, cancellable throws(SecretServiceFailure) in
             let value = content.withUnsafeBytes {
@@ -114,15 +115,15 @@ final class SecretServiceConnection {
             let isStored = secret_service_store_sync(self.service, self.schema, attributes, nil, item.label, value, cancellable, &error)
             if let error { throw SecretServiceFailure(error, otherwise: .refused) }
             guard isStored != 0 else { throw Self.leftLocked }
-            try self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object throws(SecretServiceFailure) in
-                guard let other = secret_item_get_secret(object) else { return }
-                defer { secret_value_unref(UnsafeMutableRawPointer(other)) }
-                var count: gsize = 0
-                let text = secret_value_get(other, &count)
-                let isNew = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(count)).elementsEqual(content)
-                guard !isNew else { return }
-                secret_item_delete_sync(object, cancellable, &error)
-                if let error { throw SecretServiceFailure(error, otherwise: .refused) }
+            var used: String?
+            try? self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object in
+                if Self.secret(of: object, is: content) { used = Self.keyring(of: object) }
+            }
+            // Without it, another process has stored its own content meanwhile.
+            guard let used else { return }
+            try? self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object in
+                guard Self.keyring(of: object) != used, !Self.secret(of: object, is: content) else { return }
+                secret_item_delete_sync(object, cancellable, nil)
             }
         }
     }
@@ -137,6 +138,22 @@ final class SecretServiceConnection {
             if let error { throw SecretServiceFailure(error, otherwise: .refused) }
             guard try !self.hasItem(attributes, cancellable) else { throw Self.leftLocked }
         }
+    }
+
+    private static func secret(of item: UnsafeMutablePointer<SecretItem>?, is content: [UInt8]) -> Bool {
+        guard let value = secret_item_get_secret(item) else { return false }
+        defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+        var count: gsize = 0
+        guard let text = secret_value_get(value, &count) else { return false }
+        return UnsafeRawBufferPointer(start: text, count: Int(count)).elementsEqual(content)
+    }
+
+    /// The path of the keyring that has an item: that of the item without its last part.
+    private static func keyring(of item: UnsafeMutablePointer<SecretItem>?) -> String? {
+        let proxy = UnsafeMutableRawPointer(item)?.assumingMemoryBound(to: GDBusProxy.self)
+        guard let path = g_dbus_proxy_get_object_path(proxy) else { return nil }
+        let text = String(cString: path)
+        return text.lastIndex(of: "/").map { String(text[..<$0]) }
     }
 
     private static let leftLocked = SecretServiceFailure(.locked, "the item is in a locked keyring")

@@ -1,6 +1,7 @@
 import ApproovBase
 import ApproovTesting
 import Foundation
+import Glibc
 import Testing
 
 @Suite struct FileLockTests {
@@ -20,6 +21,21 @@ import Testing
             #expect(ContinuousClock.now - start >= .milliseconds(50))
         }
         #expect(try impatient.withLock { 7 } == 7)
+    }
+
+    @Test("A descriptor that a child has inherited does not keep the lock")
+    func inherited() throws {
+        let path = folder.path("some.lock")
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
+        try FileLock(path: path).withLock {
+            let held = (0..<Int32(1_024)).filter {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+            }
+            copies = held.map { dup($0) }
+        }
+        #expect(copies.count == 1)
+        #expect(try FileLock(path: path).withLockIfFree { 7 } == 7)
     }
 
     @Test("withLockIfFree returns nil while the lock is held, runs once it is free, and throws for a missing folder")

@@ -78,4 +78,13 @@ struct ManualClockTests {
         }
         #expect(clock.sleeperCount == 0)
     }
+
+    @Test("Waiting for sleepers ends when the task is cancelled")
+    func cancelledObserver() async {
+        let clock = ManualClock()
+        let task = Task { await clock.sleepers(atLeast: 1) }
+        task.cancel()
+        await task.value
+        #expect(clock.sleeperCount == 0)
+    }
 }

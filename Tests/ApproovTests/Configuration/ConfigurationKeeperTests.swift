@@ -281,6 +281,35 @@ import Testing
         held.release()
     }
 
+    @Test("The keeper does not adopt a stored version that only a retired key signed")
+    func retiredKey() async throws {
+        let key = P256.Signing.PrivateKey()
+        let change = try SignedConfiguration(
+            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        #expect(await keeper.offer([change, six]))
+        _ = await keeper.finishStoring(within: .seconds(5))
+        // An attacker has the retired key, and may write the file.
+        try store.store(version(9).serialized)
+        #expect(await keeper.offer([change, six]) == false)
+        #expect(keeper.current.configuration.version == 6)
+    }
+
+    @Test("A forged candidate is reported although another process has stored a newer version, which is adopted")
+    func forgedBesideNewer() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        #expect(try await self.keeper(store).offer([version(9)]))
+        let foreign = try TestAccount()
+        #expect(await keeper.offer([try foreign.signed(foreign.configuration(version: 10))]))
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "refused")
+        #expect(await next(&events) == "accepted 9")
+    }
+
     @Test("A list that ends with the current version but begins with a foreign one is refused and reported")
     func foreignBeforeCurrent() async throws {
         let foreign = try TestAccount()

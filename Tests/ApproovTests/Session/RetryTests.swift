@@ -49,6 +49,40 @@ import Testing
         #expect(count.value == 3)
     }
 
+    @Test("A body that breaks off is judged by the retriers and fetched again, unless the caller reads it part by part")
+    func brokenBody() async throws {
+        let world = try World()
+        let isBroken = Shared(true)
+        world.api.value = { request in
+            let breaks = isBroken.value
+            isBroken.value = false
+            let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                continuation.yield([0x61])
+                continuation.finish(throwing: breaks ? TransportError(.connectionLost, "reset") : nil)
+            }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(parts))
+        }
+        let session = try world.session(interceptors: [Retrying(limit: 2)])
+        #expect(try await session.data(for: URLRequest("https://api.test/")).0 == Data("a".utf8))
+        #expect(world.apiRequests.count == 2)
+        isBroken.value = true
+        let bytes = try await session.bytes(for: URLRequest("https://api.test/")).0
+        await #expect(throws: ApproovError(.networkingError, "")) { for try await _ in bytes {} }
+        #expect(world.apiRequests.count == 3)
+    }
+
+    @Test("A delay that is longer than the rest of the time leaves the caller the response")
+    func delayBeyondTheTime() async throws {
+        let world = try World()
+        world.api.value = { TransportResponse(status: 503, url: $0.url) }
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.timeoutIntervalForResource = 10
+        let retrying = Retrying(decision: .retryAfter(.seconds(15)))
+        let session = try world.session(configuration: wrapped, interceptors: [retrying])
+        #expect(try await session.data(for: URLRequest("https://api.test/")).1.statusCode == 503)
+        #expect(world.apiRequests.count == 1 && retrying.attempts.value == [1])
+    }
+
     @Test("The interceptor chooses the delay before a retry, and a minute is the maximum")
     func delay() async throws {
         let world = try World()

@@ -153,6 +153,26 @@ import Testing
         #expect(sent == [nil, ["s=1"], ["s=1", "p=1"], ["s=1"], nil, nil, ["s=1", "h=1"]])
     }
 
+    @Test("Cookies with longer paths are sent first, and an address has no parent domain")
+    func cookieOrder() async throws {
+        let world = try World(hosts: [:])
+        world.api.value = { request in
+            var fields = HTTPFields()
+            if request.url.target == "/set" {
+                for path in ["/", "/a/b/c", "/a", "/a/b"] {
+                    fields.append(HTTPField(name: .setCookie, value: "id=\(path.count); Path=\(path)"))
+                }
+            }
+            if request.url.host.kind != .name { fields.append(HTTPField(name: .setCookie, value: "evil=1; Domain=0.0.1")) }
+            return TransportResponse(status: 200, headerFields: fields, url: request.url)
+        }
+        let session = try world.session()
+        for path in ["set", "a/b/c/d"] { _ = try await session.data(for: URLRequest("https://else.test/\(path)")) }
+        #expect(world.apiRequests.last?.headerFields[.cookie] == "id=6; id=4; id=2; id=1")
+        for host in ["10.0.0.1", "127.0.0.1"] { _ = try await session.data(for: URLRequest("http://\(host)/")) }
+        #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
+    }
+
     @Test("A cookie that a redirect sets is sent to the redirect's target")
     func redirectCookies() async throws {
         let world = try World()
@@ -208,6 +228,10 @@ import Testing
         var cacheOnly = URLRequest("https://else.test/")
         cacheOnly.cachePolicy = .returnCacheDataDontLoad
         await #expect(throws: ApproovError(.unsupported, "")) { try await session.data(for: cacheOnly) }
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.requestCachePolicy = .returnCacheDataDontLoad
+        let always = try world.session(configuration: wrapped)
+        await #expect(throws: ApproovError(.unsupported, "")) { try await always.data(for: URLRequest("https://else.test/")) }
         #expect(world.apiRequests.count == 1)
     }
 

@@ -31,6 +31,15 @@ import Testing
         ])
     func elsewhere(_ text: String) throws { #expect(try removed(text) == nil) }
 
+    @Test("A value with a space and a plus sign is found in the spelling of a form")
+    func spaceAndPlus() throws {
+        let substitutes = Substitutes(texts: ["k": "user a+b/c9"], secrets: [.init(key: "k", value: "user a+b/c9")])
+        for text in ["https://b.test/?t=user+a%2Bb%2Fc9", "https://b.test/?next=x%3Ft%3Duser%2Ba%252Bb%252Fc9"] {
+            let url = substitutes.removed(from: try #require(URL(string: text)))
+            #expect(url?.absoluteString.contains("user") != true, "\(text)")
+        }
+    }
+
     @Test("It shows no value")
     func description() {
         var text = "\(substitutes)"

@@ -210,6 +210,18 @@ import Testing
         #expect(try state.accepting([change], now: TestAccount.now).accepted.version == 2)
     }
 
+    @Test("A state follows another one if that one's keys signed it, and not only those of the initial configuration")
+    func follows() throws {
+        let state = try account.state()
+        let change = try account.signed(version: 2, by: [account.key, later]) { $0.configKeys = keys(later) }
+        let changed = try state.accepting([change], now: TestAccount.now)
+        let further = try state.accepting([change, try account.signed(version: 3, by: [later])], now: TestAccount.now)
+        #expect(state.isFollowed(by: changed) && state.isFollowed(by: further) && changed.isFollowed(by: further))
+        // From the initial configuration alone, this one verifies as well.
+        let retired = try state.accepting([try account.signed(version: 9)], now: TestAccount.now)
+        #expect(state.isFollowed(by: retired) && !changed.isFollowed(by: retired) && !further.isFollowed(by: retired))
+    }
+
     @Test("The error about an unknown signer names the epoch that the configuration claims, if it is another one")
     func otherEpoch() throws {
         let other = try TestAccount()

@@ -10,7 +10,7 @@ import Testing
         fields[.contentType] = type
         let request = try TransportRequest("https://api.test/", .post, fields, body: .bytes(Array(body.utf8)))
         var found: Set<String> = []
-        return BodyDigest.recordedText(of: request, Redactor(rules), [], found: &found)
+        return try BodyDigest.recordedText(of: request, Redactor(rules), [], found: &found)
     }
 
     @Test(

@@ -13,7 +13,7 @@ import Testing
         var fields = HTTPFields()
         fields[.contentType] = type
         var found: Set<String> = []
-        let redactor = Redactor(.standard)
+        let redactor = try Redactor(.standard)
         return redactor.scrubbed([], of: try redactor.body(bytes, fields, found: &found), fields)
     }
 
@@ -29,12 +29,25 @@ import Testing
         #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
     }
 
+    @Test("The password of Basic credentials is looked for, and a second Content-Type does not hide a body of several parts")
+    func basicAndMultipart() throws {
+        let redactor = try Redactor(.standard)
+        var secrets: Set<String> = []
+        _ = redactor.lines([.authorization: "Basic Ym9iOlN1cDNyU2VjcmV0"], isRequest: true, &secrets)
+        #expect(secrets.isSuperset(of: ["Sup3rSecret", "bob:Sup3rSecret", "Ym9iOlN1cDNyU2VjcmV0"]))
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .contentType, value: "text/plain"))
+        fields.append(HTTPField(name: .contentType, value: "Multipart/Form-Data; boundary=b"))
+        var found: Set<String> = []
+        #expect(throws: TransportError(.recordingFailed, "")) { try redactor.body(Array("x".utf8), fields, found: &found) }
+    }
+
     @Test(
         "A field that is kept loses tokens, and what the request has as a secret, unless clients act on it or it is the path of a location")
     func keptFields() throws {
         var rules = RecordingRedaction.standard
         rules.keptFields.insert("X-Error")
-        let redactor = Redactor(rules)
+        let redactor = try Redactor(rules)
         var secrets: Set<String> = []
         let (error, tag) = (try #require(HTTPField.Name("X-Error")), try #require(HTTPField.Name("X-Tag")))
         let agent = try #require(HTTPField.Name("X-Amz-User-Agent"))

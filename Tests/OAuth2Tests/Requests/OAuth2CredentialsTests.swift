@@ -171,6 +171,30 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key)?.refreshToken == "r1")
     }
 
+    @Test(
+        "A server that asks for a wait is not asked again before, at most for five minutes, and a log-in ends the wait",
+        arguments: [60, 86_400])
+    func retryAfter(seconds: Int) async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answer.value = { request in
+            TransportResponse(
+                status: 429, headerFields: [.retryAfter: "\(seconds)"], url: request.url, body: ResponseBody(bytes: []))
+        }
+        for _ in 0..<5 {
+            let error = await #expect(throws: OAuth2Error(.networkingError, "")) { try await setting.credentials.token() }
+            #expect(error?.status == 429 && error?.retryAfter == .seconds(seconds))
+        }
+        #expect(setting.transport.requests.count == 1)
+        setting.clock.advance(by: .seconds(min(seconds, 300)))
+        #expect(await setting.thrown == .networkingError)
+        #expect(setting.transport.requests.count == 2)
+        setting.answers(Self.next)
+        #expect(await setting.thrown == .networkingError)
+        try await setting.logIn()
+        #expect(try await setting.credentials.token().accessToken == "a1")
+    }
+
     @Test("When every waiter is cancelled, the renewal still ends and its token is stored")
     func cancelled() async throws {
         let setting = try Setting()

@@ -12,6 +12,8 @@ struct AllowListStation: Sendable {
     /// Whether connections to addresses that are not public are refused.
     var refusesPrivateAddresses: Bool { allowedHosts?.refusesPrivateAddresses ?? false }
 
+    private var defaults: SessionDefaults?
+
     /// Makes a station that allows every host.
     init() {}
 
@@ -20,6 +22,7 @@ struct AllowListStation: Sendable {
     /// - Throws: ``ApproovError`` with code `initializationError` when addresses must be judged, but a proxy would choose them.
     init(_ configuration: ApproovSessionConfiguration, _ defaults: SessionDefaults) throws {
         allowedHosts = configuration.allowedHosts
+        self.defaults = defaults
         guard !refusesPrivateAddresses || defaults.httpProxy == nil && defaults.httpsProxy == nil else {
             throw ApproovError(
                 .initializationError,
@@ -44,7 +47,8 @@ struct AllowListStation: Sendable {
         }
         // The policy itself throws the refusal, which names the host and the remedy.
         if trust.refusesUnmatchedHosts, !hop.isEvaluated { _ = try trust.rule(for: step.url.host) }
-        guard step.request.cachePolicy != .returnCacheDataDontLoad else {
+        let cachePolicy = defaults?.cachePolicy(of: step.request) ?? step.request.cachePolicy
+        guard cachePolicy != .returnCacheDataDontLoad else {
             throw ApproovError(.unsupported, "the session has no cache, so returnCacheDataDontLoad cannot work: set another cachePolicy")
         }
     }

@@ -167,8 +167,11 @@ final class ResponseStation: Sendable {
                 retries.append(index)
                 return true
             case .retryAfter(let delay):
+                let delay = min(max(delay, .zero), Self.longestRetryDelay)
+                // The caller gets this outcome rather than a timeout.
+                guard try delay < deadline.remaining else { return false }
                 retries.append(index)
-                try await observation.waiting { try await deadline.sleep(for: min(max(delay, .zero), Self.longestRetryDelay)) }
+                try await observation.waiting { try await deadline.sleep(for: delay) }
                 return true
             }
         }

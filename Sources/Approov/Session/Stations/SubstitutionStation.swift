@@ -74,10 +74,12 @@ struct SubstitutionStation: Sendable {
         guard let places = places[draft.url.host.name], let service else { return }
         var found = Placeholders()
         try collect(draft.fields, places, into: &found)
-        // After a redirect to another origin, the query came from a server.
+        // After a redirect, the query came from a server. It may repeat at the same origin what the request carried, and must not choose
+        // another secret.
+        let repeated = step.isRedirected ? Set(step.substitutes.secrets.map(\.key)) : nil
         if !step.hasLeftOrigin {
             SubstitutedQuery(draft.url.target)?.forEach { name, value in
-                guard places.queryParameters.contains(name), !value.isEmpty else { return }
+                guard places.queryParameters.contains(name), !value.isEmpty, repeated?.contains(value) != false else { return }
                 found.add(value, toQueryParameter: name)
             }
         }

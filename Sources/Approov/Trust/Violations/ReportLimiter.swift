@@ -17,9 +17,12 @@ struct ReportLimiter<Identity: Hashable> {
         throttle = Throttle(interval: Self.interval, capacity: capacity)
     }
 
+    /// Whether nothing is sent, because a report failed.
+    func isHeld(at now: Duration) -> Bool { heldUntil.map { now < $0 } ?? false }
+
     /// Whether the report may be sent; if so, counts it as sent.
     mutating func admits(_ identity: Identity, at now: Duration) -> Bool {
-        if let heldUntil, now < heldUntil { return false }
+        guard !isHeld(at: now) else { return false }
         return throttle.admits(identity, at: now)
     }
 

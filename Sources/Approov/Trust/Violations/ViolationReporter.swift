@@ -25,6 +25,7 @@ final class ViolationReporter: Sendable {
         init(time: any TimeSource) { self.time = time }
 
         func admits(_ identity: ViolationReport.Identity) -> Bool { limiter.withLock { $0.admits(identity, at: time.uptime) } }
+        var isHeld: Bool { limiter.withLock { $0.isHeld(at: time.uptime) } }
         func forget(_ identity: ViolationReport.Identity) { limiter.withLock { $0.forget(identity) } }
 
         func failed(_ identity: ViolationReport.Identity) {
@@ -58,6 +59,10 @@ final class ViolationReporter: Sendable {
         sending = Task.detached(priority: .utility) {
             var loaded: TrustPolicy?
             for await violation in violations {
+                guard !ledger.isHeld else {
+                    ledger.forget(ViolationReport.Identity(violation))
+                    continue
+                }
                 do {
                     let policy = try loaded ?? reports.policy()
                     loaded = policy

@@ -255,6 +255,14 @@ import Testing
         #expect(response.url?.absoluteString == "https://api.test/b?key=maps-key&x=1")
     }
 
+    @Test("A placeholder that a server chooses in a redirect to its own origin is not replaced")
+    func chosenAtOrigin() async throws {
+        let world = try world()
+        redirecting(world) { _ in "/b?key=maps-key" }
+        _ = try await session(world).data(for: request("https://api.test/a", nil))
+        #expect(world.apiRequests.last?.url.target == "/b?key=maps-key" && world.apiRequests.count == 2)
+    }
+
     @Test(
         "A redirect to another port or host carries no value, neither in the header nor in a query that repeats it",
         arguments: ["https://api.test:8443", "https://other.test", "https://open.test"])
