@@ -80,7 +80,9 @@ public struct GatewayKeyFile: Sendable {
                     try file.write(serialized(keys))
                 }
             } catch let failure as FileLock.Failure {
-                throw GatewayError(.gatewayKeysUnusable, failure.isTimeout ? "another process is using \(path).lock" : failure.message)
+                throw GatewayError(
+                    .gatewayKeysUnusable,
+                    failure.isTimeout ? "another process is using \(path).lock; if it goes on, stop that process" : failure.message)
             }
         }
     }

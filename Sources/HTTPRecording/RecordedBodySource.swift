@@ -9,6 +9,8 @@ actor RecordedBodySource: ResponseBodySource {
     /// Writes the exchange; nil when it is written, or will not be.
     private var finish: (@Sendable (_ body: [UInt8]) throws -> Void)?
     private var held: [UInt8] = []
+    /// Whether the exchange's files may exist, so that its number is taken.
+    private var isWriting = false
 
     init(
         _ body: ResponseBody, _ writer: RecordingWriter, number: Int, finish: @escaping @Sendable (_ body: [UInt8]) throws -> Void
@@ -21,14 +23,14 @@ actor RecordedBodySource: ResponseBodySource {
 
     deinit {
         // The caller dropped the body, so the exchange is not recorded.
-        if finish != nil { writer.giveUp(number, bytes: held.count) }
+        if finish != nil { writer.giveUp(isWriting ? nil : number, bytes: held.count) }
     }
 
     /// Gives up the exchange: without a part of its body it must not be recorded.
     private func giveUp() {
         guard finish != nil else { return }
         finish = nil
-        writer.giveUp(number, bytes: held.count)
+        writer.giveUp(isWriting ? nil : number, bytes: held.count)
         held = []
     }
 
@@ -47,6 +49,7 @@ actor RecordedBodySource: ResponseBodySource {
         var iterator = body.makeAsyncIterator()
         guard let part = try await iterator.next() else {
             guard let finish else { return nil }
+            isWriting = true
             try finish(held)
             self.finish = nil
             held = []

@@ -70,6 +70,8 @@ public struct RecordingRedaction: Sendable, Hashable {
         "User-Agent", "Vary", "WWW-Authenticate",
     ]
     /// The names of query parameters whose values are kept; letter case counts.
+    ///
+    /// A value with a token, with `;` or `?`, or with `=` before its end may hide another parameter, and is redacted all the same.
     public var keptQueryNames: Set<String> = ["count", "limit", "offset", "order", "page", "per_page", "sort"]
     /// Further names of secret values in queries and bodies; empty by default.
     public var secretNames: Set<String> = []
@@ -80,8 +82,8 @@ public struct RecordingRedaction: Sendable, Hashable {
     public var keptNames: Set<String> = []
     /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
     ///
-    /// `/files/**` stands for all segments that follow. Other segments after those of the pattern are kept. Segments are compared decoded. A
-    /// transport is not made with a rule that is no such path.
+    /// `/files/**` stands for all segments that follow. Other segments after those of the pattern are kept. Segments are compared decoded. The
+    /// initializers of ``RecordingTransport`` and ``ReplayTransport`` throw `recordingFailed` for any other rule.
     public var maskedPaths: [String] = []
     /// What happens to bodies; redacted by default.
     public var bodies = Bodies.redact

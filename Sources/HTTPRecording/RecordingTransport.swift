@@ -63,6 +63,7 @@ public final class RecordingTransport: HTTPTransport {
         let number = try writer.number()
         var secrets: Set<String> = []
         let url = redactor.url(request.url.text, &secrets)
+        let path = RecordedURL(reference: request.url.text).path
         let lines = redactor.lines(request.headerFields, isRequest: true, &secrets)
         // The values that are redacted in the two bodies.
         var found: Set<String> = []
@@ -78,7 +79,7 @@ public final class RecordingTransport: HTTPTransport {
         let finish: @Sendable ([UInt8]) throws -> Void = { [redactor, writer, secrets, found] bytes in
             var (secrets, found) = (secrets, found)
             let body = try redactor.body(bytes, response.headerFields, found: &found)
-            let responseLines = redactor.lines(response.headerFields, isRequest: false, found: found, &secrets)
+            let responseLines = redactor.lines(response.headerFields, isRequest: false, from: path, found: found, &secrets)
             let exchange = RecordedExchange(
                 method: request.method, url: url, requestLines: lines, bodyDigest: digest, status: response.status,
                 version: response.version, responseLines: responseLines)

@@ -306,6 +306,8 @@ import Testing
         }
         for _ in 0..<3 { _ = try await transport.send(TransportRequest("https://api.test/")) }
         #expect(try await transport.send(TransportRequest("https://api.test/")).text == "body")
+        // Their numbers were used again.
+        #expect(try Set(site.names.compactMap(RecordingName.number)) == [1])
         await #expect(throws: TransportError(.recordingFailed, "")) { try await transport.send(TransportRequest("https://api.test/")) }
     }
 

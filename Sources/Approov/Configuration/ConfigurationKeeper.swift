@@ -17,6 +17,7 @@ import Synchronization
 /// |---|---|
 /// | an older version | Overwritten with the version in force, after the authority's next answer. |
 /// | a newer version | Verified and put in force. |
+/// | a newer version that only a retired key signed | Set aside. |
 /// | signed by this app's keys for a higher epoch | Left in place. This app keeps new versions in memory. |
 /// | signed by keys that this app does not know | Left in place until the authority gives this app a newer version, which replaces it. |
 /// | damaged; at a start also of an earlier epoch, or older than the initial configuration | Set aside. |
@@ -166,8 +167,11 @@ extension ConfigurationKeeper {
                 after = isKnown ? base : try accept(candidates, after: base)
             } catch {
                 guard let stored else { throw error }
-                // Candidates older than what another process stored no longer matter.
-                if (error as? AttestationError)?.code != .rolledBack { reporter.refused(error, besides: stored.accepted.version) }
+                // Candidates that another process has taken up, or that are older, no longer matter.
+                let isOvertaken = (try? accept(candidates, after: before)).map { $0.accepted.version <= stored.accepted.version }
+                if !(isOvertaken ?? ((error as? AttestationError)?.code == .rolledBack)) {
+                    reporter.refused(error, besides: stored.accepted.version)
+                }
                 after = stored
             }
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
@@ -328,7 +332,14 @@ extension ConfigurationKeeper {
     private func find(besides mine: ConfigurationState, isPending: Bool) throws -> Found {
         do {
             guard let stored = try StoredConfiguration.read(from: store, initial: initial) else { return .nothing }
-            if stored.accepted.version > mine.accepted.version { return .newer }
+            if stored.accepted.version > mine.accepted.version {
+                guard !mine.isFollowed(by: stored) else { return .newer }
+                // Only a key that this app knows to be retired signed it.
+                reporter.setAside(
+                    AttestationError(.unknownSigner, "version \(stored.accepted.version) is signed by a retired key"),
+                    Result { try store.setAside() })
+                return .outdated
+            }
             // Compare only the newest payload: an app with another initial configuration may have a different chain before it.
             if stored.acceptedSigned.payloadBytes == mine.acceptedSigned.payloadBytes {
                 let bytes = try store.read()

@@ -5,5 +5,7 @@ public enum RetryDecision: Sendable, Hashable {
     /// The session sends the request again at once.
     case retry
     /// The session sends the request again after this delay, at most one minute.
+    ///
+    /// If the request's time is over before that, the next interceptor is asked.
     case retryAfter(Duration)
 }

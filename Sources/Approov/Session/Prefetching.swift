@@ -6,5 +6,6 @@ final class Prefetching: Sendable {
 
     deinit { task.cancel() }
 
+    /// Ends it for all sessions that share it.
     func cancel() { task.cancel() }
 }

@@ -38,6 +38,7 @@ enum RedirectRules {
         }
         var secrets = substitutes
         secrets.secrets.formUnion(step.substitutes.secrets)
+        secrets.queryKeys.formUnion(step.substitutes.queryKeys)
         if !secrets.secrets.isEmpty {
             // The server repeats what it received. The caller must not see it in a URL, and no other server in a request.
             guard let clean = secrets.removed(from: url) else {

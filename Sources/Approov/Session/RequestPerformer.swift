@@ -86,29 +86,20 @@ struct RequestPerformer: Sendable {
             guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
             // A response that a validator refused counts at the gate, too, until it is known whether the request is sent again.
             let ticket = stations.gate.gate == nil ? nil : answered?.ticket
-            // The retriers judge a body that breaks off, too, unless the caller reads it part by part. And a barrier may begin while they
-            // decide, and it must not begin before the body has ended.
-            if ticket != nil || !observation.isStreamed { outcome = await whole(outcome, observation) }
-            var start = RetrierStart()
+            // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
+            if ticket != nil { outcome = await whole(outcome, observation) }
+            let trial = Trial(first: first, answered: answered, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, ticket: ticket)
+            var isRetried = false
             if case .success(let sent) = outcome {
-                let retrier = try stations.response.firstRetrier(
+                let start = try stations.response.firstRetrier(
                     for: sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
-                guard let retrier else { return sent }
-                start = retrier
+                if let start { isRetried = try await self.isRetried(trial, outcome, from: start, &retries, by: deadline, observation) }
+                // Without a gate, the head is judged as soon as it has come, and then a body that breaks off.
+                if !isRetried, ticket == nil, !observation.isStreamed { outcome = await whole(outcome, observation) }
             }
-            let judged = outcome
-            let isRetried =
-                if let ticket {
-                    try await ticket.interrupt {
-                        try await stations.response.isRetried(
-                            first, after: judged, to: answered, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
-                            retries: &retries, by: deadline, observation)
-                    }
-                } else {
-                    try await stations.response.isRetried(
-                        first, after: judged, to: answered, from: start, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin,
-                        retries: &retries, by: deadline, observation)
-                }
+            if !isRetried, case .failure = outcome {
+                isRetried = try await self.isRetried(trial, outcome, from: RetrierStart(), &retries, by: deadline, observation)
+            }
             guard isRetried else { return try outcome.get() }
             ticket?.end()
             observation.call?.willRetry(after: outcome)
@@ -145,6 +136,34 @@ struct RequestPerformer: Sendable {
             try stations.perRequestHeaders.beginAttempt(&step)
         } catch {
             throw FinalError(cause: error)
+        }
+    }
+
+    /// An attempt that the retriers judge.
+    private struct Trial {
+        let first: RedirectStep
+        /// The request as sent, if a response came.
+        let answered: SentRequest?
+        let attempt: Int
+        let hasLeftOrigin: Bool
+        /// The place at the gate that the attempt gives up while the retriers decide.
+        let ticket: GateTicket?
+    }
+
+    /// Asks the retriers whether to send the request again.
+    private func isRetried(
+        _ trial: Trial, _ outcome: Result<SentRequest, any Error>, from start: RetrierStart, _ retries: inout [Int],
+        by deadline: RequestDeadline, _ observation: RequestObservation
+    ) async throws -> Bool {
+        guard let ticket = trial.ticket else {
+            return try await stations.response.isRetried(
+                trial.first, after: outcome, to: trial.answered, from: start, attempt: trial.attempt, hasLeftOrigin: trial.hasLeftOrigin,
+                retries: &retries, by: deadline, observation)
+        }
+        return try await ticket.interrupt {
+            try await stations.response.isRetried(
+                trial.first, after: outcome, to: trial.answered, from: start, attempt: trial.attempt, hasLeftOrigin: trial.hasLeftOrigin,
+                retries: &retries, by: deadline, observation)
         }
     }
 

@@ -20,6 +20,8 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
     var texts: [String: String] = [:]
     /// The texts that are secrets, not a status, including those of earlier requests.
     var secrets: Set<Secret> = []
+    /// The keys whose placeholders were in a query, including those of earlier requests.
+    var queryKeys: Set<String> = []
     /// The names of the headers with a placeholder.
     var headers: [String] = []
     /// The names of the query parameters with a placeholder.

@@ -23,24 +23,18 @@ package struct PathRule: Sendable {
         }
     }
 
-    /// The number of its segments.
-    package var count: Int { parts.count }
-
     /// Returns the positions of the segments to hide; none if the rule does not apply.
     ///
-    /// - Parameters:
-    ///   - names: The path's segments, decoded and not empty.
-    ///   - start: How many of the rule's segments come before the path.
+    /// - Parameter names: The path's segments, decoded and not empty.
     /// - Returns: Positions in `names`.
-    package func hidden(in names: [String], from start: Int = 0) -> [Int] {
-        let rest = parts.dropFirst(start)
-        guard names.count >= rest.count else { return [] }
-        let applies = zip(rest, names).allSatisfy { part, name in
+    package func hidden(in names: [String]) -> [Int] {
+        guard names.count >= parts.count else { return [] }
+        let applies = zip(parts, names).allSatisfy { part, name in
             if case .name(let wanted) = part { wanted == name } else { true }
         }
         guard applies else { return [] }
         var hidden: [Int] = []
-        for (number, part) in rest.enumerated() {
+        for (number, part) in parts.enumerated() {
             switch part {
             case .name: continue
             case .one: hidden.append(number)

@@ -5,9 +5,14 @@ import HTTPClient
 
 /// The account's entry for the host of its relay.
 enum RelayPins {
-    /// Whether no entry covers the relay's host; nil if no relay is set.
+    /// Whether no entry covers the relay's host; nil if no relay is set, or its host cannot be looked up.
     static func areMissing(in store: AuthorityStore) -> Bool? {
-        host(in: store).map { host in (try? store.host(for: host)) == nil }
+        guard let host = host(in: store) else { return nil }
+        do {
+            return try store.host(for: host) == nil
+        } catch {
+            return nil
+        }
     }
 
     /// Says how to pin the relay, if one is set and no entry covers its host.

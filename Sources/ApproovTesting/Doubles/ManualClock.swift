@@ -94,6 +94,9 @@ public final class ManualClock: TimeSource {
     /// The number of tasks that sleep now.
     public var sleeperCount: Int { state.withLock(\.sleepers.count) }
 
+    /// The number of tasks that wait for sleepers.
+    var observerCount: Int { state.withLock(\.observers.count) }
+
     /// The time until the first sleeper wakes; `nil` when no task sleeps.
     public var nextWakeUp: Duration? {
         state.withLock { state in state.sleepers.map(\.deadline).min().map { $0 - state.uptime } }

@@ -86,11 +86,13 @@ final class RecordingWriter: Sendable {
 
     /// Gives back the place of an exchange that is not recorded, and the room of its body's bytes.
     ///
-    /// Its number is used again if it is the last one.
-    func giveUp(_ number: Int, bytes count: Int) {
+    /// - Parameters:
+    ///   - number: The exchange's number, which is used again if it is the last one; nil if a file may have it.
+    ///   - count: The bytes.
+    func giveUp(_ number: Int?, bytes count: Int) {
         state.withLock { state in
             state.exchanges -= 1
-            if state.nextNumber == number + 1 { state.nextNumber = number }
+            if let number, state.nextNumber == number + 1 { state.nextNumber = number }
             state.usedBytes -= count
         }
     }

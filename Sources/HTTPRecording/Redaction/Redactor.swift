@@ -35,12 +35,13 @@ struct Redactor: Sendable {
     ///
     /// - Parameters:
     ///   - text: The URL.
+    ///   - base: The path that a relative URL begins from.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: The URL for the recording.
-    func url(_ text: String, _ secrets: inout Set<String>) -> String {
+    func url(_ text: String, from base: String = "/", _ secrets: inout Set<String>) -> String {
         var url = RecordedURL(reference: text)
         noteWhatIsDropped(of: text, &secrets)
-        url.path = path(url.path, &secrets)
+        url.path = path(url.path, from: base, &secrets)
         url.items = url.items.map { item in
             if item.isEmpty || isKept(item) { return item }
             let (name, value) = RecordedURL.parts(of: item)
@@ -53,7 +54,7 @@ struct Redactor: Sendable {
         return url.text
     }
 
-    /// Whether an item of a query stays as it is: its name does, and its value hides neither another parameter nor a token.
+    /// Whether an item of a query stays as it is: its name does, and its value has neither the signs of another parameter nor a token.
     private func isKept(_ item: String) -> Bool {
         guard rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) else { return false }
         let value = Array(item.utf8.drop { $0 != UInt8(ascii: "=") }.dropFirst())
@@ -97,11 +98,14 @@ struct Redactor: Sendable {
     /// - Parameters:
     ///   - fields: The header fields.
     ///   - isRequest: Whether they are a request's, of which every unknown one may be a credential.
+    ///   - base: The path of the request, from which relative URLs begin.
     ///   - found: The values that were redacted in the bodies of the exchange.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: One line for each field, in their order.
-    func lines(_ fields: HTTPFields, isRequest: Bool, found: Set<String> = [], _ secrets: inout Set<String>) -> [String] {
-        let values = fields.map { recordedValue(of: $0, isRequest: isRequest, &secrets) }
+    func lines(
+        _ fields: HTTPFields, isRequest: Bool, from base: String = "/", found: Set<String> = [], _ secrets: inout Set<String>
+    ) -> [String] {
+        let values = fields.map { recordedValue(of: $0, isRequest: isRequest, from: base, &secrets) }
         // A field that is kept may quote a secret, as servers do in a challenge when they describe the token that they refused.
         let (all, tokens) = (ByteScrubber(secrets.union(found)), ByteScrubber([]))
         return zip(fields, values).map { field, value in
@@ -119,10 +123,10 @@ struct Redactor: Sendable {
 
     private static func isLocation(_ field: HTTPField) -> Bool { ["location", "content-location"].contains(field.name.canonicalName) }
 
-    private func recordedValue(of field: HTTPField, isRequest: Bool, _ secrets: inout Set<String>) -> String {
+    private func recordedValue(of field: HTTPField, isRequest: Bool, from base: String, _ secrets: inout Set<String>) -> String {
         let name = field.name.canonicalName
-        if Self.isLocation(field) { return url(field.value, &secrets) }
-        if name == "link", !isRequest { return links(field.value, &secrets) }
+        if Self.isLocation(field) { return url(field.value, from: base, &secrets) }
+        if name == "link", !isRequest { return links(field.value, from: base, &secrets) }
         if keptFields.contains(name) {
             let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
             return isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value
@@ -134,12 +138,12 @@ struct Redactor: Sendable {
     }
 
     /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page: each with its relation alone.
-    private func links(_ value: String, _ secrets: inout Set<String>) -> String {
+    private func links(_ value: String, from base: String, _ secrets: inout Set<String>) -> String {
         value.split(separator: "<").compactMap { piece in
             guard let end = piece.firstIndex(of: ">") else { return nil }
             let relation = piece[end...].split(whereSeparator: { ";,".contains($0) }).lazy
                 .map { $0.trimmingCharacters(in: .whitespaces) }.first { $0.lowercased().hasPrefix("rel=") }
-            return "<\(url(String(piece[..<end]), &secrets))>" + (relation.map { "; \($0)" } ?? "")
+            return "<\(url(String(piece[..<end]), from: base, &secrets))>" + (relation.map { "; \($0)" } ?? "")
         }.joined(separator: ", ")
     }
 
@@ -254,17 +258,29 @@ struct Redactor: Sendable {
         return names.contains(name[name.index(after: bracket)...].dropLast())
     }
 
-    private func path(_ path: String, _ secrets: inout Set<String>) -> String {
+    /// Hides the segments of a path that a rule masks, where it leads from another path.
+    ///
+    /// Servers may take an encoded slash, or a backslash, for a slash: then all segments are hidden.
+    private func path(_ path: String, from base: String, _ secrets: inout Set<String>) -> String {
         guard !masks.isEmpty else { return path }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        // A relative path may begin at any segment of a rule.
-        let isRelative = !path.hasPrefix("/")
-        let used = segments.indices.filter { !segments[$0].isEmpty && !(isRelative && [".", ".."].contains(segments[$0])) }
-        let names = used.map { PathRule.decoded(segments[$0]) }
-        var hidden: Set<Int> = []
-        for mask in masks {
-            for start in 0..<(isRelative ? mask.count : 1) { hidden.formUnion(mask.hidden(in: names, from: start).map { used[$0] }) }
+        let spelling = path.lowercased()
+        let isAmbiguous = ["\\", "%2f", "%5c"].contains { spelling.contains($0) }
+        var hidden = Set(isAmbiguous ? segments.indices.filter { !segments[$0].isEmpty } : [])
+        // The segments with their places in `path`, without dot segments (RFC 3986, section 5.2).
+        var resolved: [(name: String, index: Int?)] = []
+        if !path.hasPrefix("/") {
+            resolved = base.split(separator: "/", omittingEmptySubsequences: false).dropLast().filter { !$0.isEmpty }
+                .map { (PathRule.decoded($0), nil) }
         }
+        for (index, segment) in segments.enumerated() {
+            switch PathRule.decoded(segment) {
+            case "", ".": continue
+            case "..": _ = resolved.popLast()
+            case let name: resolved.append((name, index))
+            }
+        }
+        for mask in masks { hidden.formUnion(mask.hidden(in: resolved.map(\.name)).compactMap { resolved[$0].index }) }
         for index in hidden {
             secrets.note(segments[index], as: .credential)
             segments[index] = RedactedText.plain

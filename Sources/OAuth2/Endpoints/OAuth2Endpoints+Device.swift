@@ -58,7 +58,7 @@ extension OAuth2Endpoints {
     ///
     /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`. The
     /// wait doubles, up to five minutes, after each request that did not reach the server or that an overloaded server did not answer, until
-    /// the server answers again. It is as long as the server asks for with `Retry-After`.
+    /// the server answers again. It is never shorter than the server asks for with `Retry-After`, up to five minutes.
     /// - Parameters:
     ///   - authorization: The result of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
@@ -69,17 +69,17 @@ extension OAuth2Endpoints {
         for authorization: DeviceAuthorization, additionalParameters: [(name: String, value: String)] = []
     ) async throws -> BearerToken {
         var interval = authorization.interval
-        // Why the last request was lost, and the pause that this asks for.
+        // Why the last request was lost, the pause that this calls for, and the one that the server asked for.
         var lost: OAuth2Error?
-        var backoff = Duration.zero
+        var (backoff, asked) = (Duration.zero, Duration.zero)
         while true {
-            let pause = max(interval, backoff)
+            let pause = max(interval, backoff, asked)
             guard clock.uptime + pause < authorization.deadline else { throw Self.deviceExpired(lost) }
             try await clock.sleep(for: pause)
             do {
                 return try await issue(DeviceCodeGrant(authorization, additionalParameters: additionalParameters))
             } catch let error as OAuth2Error where error.code == .requestRefused {
-                (lost, backoff) = (nil, .zero)
+                (lost, backoff, asked) = (nil, .zero, .zero)
                 switch error.serverError {
                 case .authorizationPending: continue
                 case .slowDown: interval += Self.slowDownStep
@@ -91,7 +91,8 @@ extension OAuth2Endpoints {
                 }
             } catch let error as OAuth2Error where error.isPassing {
                 lost = error
-                backoff = max(min(pause * 2, Self.longestDoubled), error.retryAfter ?? .zero)
+                backoff = min(max(interval, backoff) * 2, Self.longestDoubled)
+                asked = min(error.retryAfter ?? .zero, Self.longestDoubled)
             }
         }
     }

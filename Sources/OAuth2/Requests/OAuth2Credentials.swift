@@ -331,7 +331,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             tellObserver { $0.didFetch(for: key, error: nil) }
             return token
         } catch {
-            if let error = error as? OAuth2Error { state.withLock { $0.hold(error, at: endpoints.clock.uptime) } }
+            if let error = error as? OAuth2Error { state.withLock { $0.hold(error, since: changes, at: endpoints.clock.uptime) } }
             tellObserver { $0.didFetch(for: key, error: error) }
             throw error
         }

@@ -121,6 +121,7 @@ struct RenewalState {
     mutating func publish(_ number: Int) {
         guard let noticed, noticed.number == number else { return }
         changes += 1
+        held = nil
         login = noticed.login
         self.noticed = nil
     }
@@ -163,13 +164,24 @@ struct RenewalState {
     }
 
     /// Notes the failure of a renewal, which is not tried again for as long as the server asks.
-    mutating func hold(_ error: OAuth2Error, at uptime: Duration) {
-        guard let delay = error.retryAfter else { return }
-        held = (error, uptime + min(delay, Self.longestHold))
+    ///
+    /// - Parameters:
+    ///   - error: The failure.
+    ///   - changes: ``changes`` before the renewal: that of an earlier user does not hold back the next one's.
+    ///   - uptime: The clock's uptime.
+    mutating func hold(_ error: OAuth2Error, since changes: Int, at uptime: Duration) {
+        guard let delay = error.retryAfter, changes == self.changes else { return }
+        let until = uptime + min(delay, Self.longestHold)
+        if until > held?.until ?? .zero { held = (error, until) }
     }
 
-    /// The failure of the last renewal if the server has asked for a longer wait; nil if a renewal may be tried.
-    func failure(at uptime: Duration) -> OAuth2Error? { held.flatMap { uptime < $0.until ? $0.error : nil } }
+    /// The failure of the last renewal with the rest of the wait that the server has asked for; nil if a renewal may be tried.
+    func failure(at uptime: Duration) -> OAuth2Error? {
+        guard let held, uptime < held.until else { return nil }
+        var error = held.error
+        error.retryAfter = held.until - uptime
+        return error
+    }
 
     /// Whether the renewal of a token failed a moment ago.
     func isPostponed(_ token: BearerToken, at uptime: Duration) -> Bool {

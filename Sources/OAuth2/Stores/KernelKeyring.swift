@@ -48,8 +48,13 @@ enum KernelKeyring {
     /// - Throws: ``OAuth2Error`` with code `storeFailed`.
     static func write(_ payload: [UInt8], named name: String) throws {
         // In its place, so that the kernel's quota need not hold both payloads, and readers miss neither.
-        if let key = try find(name) {
-            guard payload.withUnsafeBytes({ keyctl_update(key, $0.baseAddress, $0.count) }) != 0 else { return }
+        // A key that may not be searched for is replaced below.
+        if let key = (try? find(name)) ?? nil {
+            guard payload.withUnsafeBytes({ keyctl_update(key, $0.baseAddress, $0.count) }) != 0 else {
+                // An earlier release may have left it without rights. If this process may not give them, the key has them.
+                _ = keyctl_setperm(key, rights)
+                return
+            }
             guard errno == EACCES || isGone(errno) else { throw failure("a key cannot be changed", errno) }
         }
         // A process whose session has no link to the user's keyring, as a systemd service, may not set the rights of a key there. And no

@@ -117,12 +117,13 @@ final class SecretServiceConnection {
             guard isStored != 0 else { throw Self.leftLocked }
             var used: String?
             try? self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object in
-                if Self.secret(of: object, is: content) { used = Self.keyring(of: object) }
+                if Self.secret(of: object, is: content) == true { used = Self.keyring(of: object) }
             }
             // Without it, another process has stored its own content meanwhile.
             guard let used else { return }
             try? self.forEachItem(attributes, cancellable, SECRET_SEARCH_LOAD_SECRETS) { object in
-                guard Self.keyring(of: object) != used, !Self.secret(of: object, is: content) else { return }
+                // The secret of a locked item is not known, and its deletion could ask the user.
+                guard Self.keyring(of: object) != used, Self.secret(of: object, is: content) == false else { return }
                 secret_item_delete_sync(object, cancellable, nil)
             }
         }
@@ -140,8 +141,9 @@ final class SecretServiceConnection {
         }
     }
 
-    private static func secret(of item: UnsafeMutablePointer<SecretItem>?, is content: [UInt8]) -> Bool {
-        guard let value = secret_item_get_secret(item) else { return false }
+    /// Whether an item has this content; nil if it is locked or has no secret.
+    private static func secret(of item: UnsafeMutablePointer<SecretItem>?, is content: [UInt8]) -> Bool? {
+        guard secret_item_get_locked(item) == 0, let value = secret_item_get_secret(item) else { return nil }
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
         var count: gsize = 0
         guard let text = secret_value_get(value, &count) else { return false }

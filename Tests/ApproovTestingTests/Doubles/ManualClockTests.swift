@@ -1,7 +1,8 @@
-import ApproovTesting
 import Attestation
 import Foundation
 import Testing
+
+@testable import ApproovTesting
 
 @Suite("The manual clock", .timeLimit(.minutes(5)))
 struct ManualClockTests {
@@ -83,8 +84,9 @@ struct ManualClockTests {
     func cancelledObserver() async {
         let clock = ManualClock()
         let task = Task { await clock.sleepers(atLeast: 1) }
+        #expect(await eventually { clock.observerCount == 1 })
         task.cancel()
         await task.value
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.observerCount == 0)
     }
 }

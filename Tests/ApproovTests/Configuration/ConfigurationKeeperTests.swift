@@ -295,6 +295,30 @@ import Testing
         try store.store(version(9).serialized)
         #expect(await keeper.offer([change, six]) == false)
         #expect(keeper.current.configuration.version == 6)
+        // It does not keep the next version out of the store either.
+        let seven = try SignedConfiguration(signing: account.configuration(version: 7), by: [key])
+        #expect(await keeper.offer([seven]))
+        #expect(await keeper.finishStoring(within: .seconds(5)))
+        #expect(try self.keeper(store).current.configuration.version == 7)
+    }
+
+    @Test("A key change that another process has taken up already is refused in neither process")
+    func sharedKeyChange() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        let key = P256.Signing.PrivateKey()
+        let change = try SignedConfiguration(
+            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
+        let other = try self.keeper(store)
+        #expect(await other.offer([change, six]))
+        #expect(await other.finishStoring(within: .seconds(5)))
+        #expect(await keeper.offer([change, six]))
+        #expect(await keeper.offer([try SignedConfiguration(signing: account.configuration(version: 7), by: [key])]))
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 6")
+        #expect(await next(&events) == "accepted 7")
     }
 
     @Test("A forged candidate is reported although another process has stored a newer version, which is adopted")

@@ -71,6 +71,22 @@ import Testing
         #expect(world.apiRequests.count == 3)
     }
 
+    @Test("A response is judged by its head, although its body is longer than the caller allows")
+    func longErrorPage() async throws {
+        let world = try World()
+        let count = Shared(0)
+        world.api.value = { request in
+            count.change { $0 += 1 }
+            let page = [UInt8](repeating: 0x61, count: 20_000)
+            return count.value == 1
+                ? TransportResponse(status: 503, url: request.url, body: ResponseBody(bytes: page))
+                : TransportResponse(status: 200, url: request.url)
+        }
+        let session = try world.session(interceptors: [Retrying()])
+        #expect(try await session.data(for: URLRequest("https://api.test/"), limit: 4_096).1.statusCode == 200)
+        #expect(world.apiRequests.count == 2)
+    }
+
     @Test("A delay that is longer than the rest of the time leaves the caller the response")
     func delayBeyondTheTime() async throws {
         let world = try World()

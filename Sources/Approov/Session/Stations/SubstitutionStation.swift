@@ -74,12 +74,11 @@ struct SubstitutionStation: Sendable {
         guard let places = places[draft.url.host.name], let service else { return }
         var found = Placeholders()
         try collect(draft.fields, places, into: &found)
-        // After a redirect, the query came from a server. It may repeat at the same origin what the request carried, and must not choose
-        // another secret.
-        let repeated = step.isRedirected ? Set(step.substitutes.secrets.map(\.key)) : nil
         if !step.hasLeftOrigin {
+            let chosen = Self.chosenByServer(step)
             SubstitutedQuery(draft.url.target)?.forEach { name, value in
-                guard places.queryParameters.contains(name), !value.isEmpty, repeated?.contains(value) != false else { return }
+                guard places.queryParameters.contains(name), !value.isEmpty, !chosen.contains(value) else { return }
+                found.queryKeys.insert(value)
                 found.add(value, toQueryParameter: name)
             }
         }
@@ -92,7 +91,7 @@ struct SubstitutionStation: Sendable {
         // The app excluded the request from attestation.
         if rule.settings.attested, case .notAttested = draft.token { return }
         let source = try await source(for: found.keys, TokenKey(host: draft.url.host, entry: rule, binding: nil), service, draft, deadline)
-        var substitutes = Substitutes(headers: found.headers, queryParameters: found.queryParameters)
+        var substitutes = Substitutes(queryKeys: found.queryKeys, headers: found.headers, queryParameters: found.queryParameters)
         for key in found.keys {
             let result = try source.find(key)
             let decision =
@@ -154,7 +153,10 @@ struct SubstitutionStation: Sendable {
                 })
         }
         guard !step.hasLeftOrigin, var query = SubstitutedQuery(draft.url.text) else { return }
-        guard query.replace({ name, value in places.queryParameters.contains(name) ? texts[value] : nil }) else { return }
+        let keys = draft.substitutes.queryKeys
+        guard query.replace({ name, value in places.queryParameters.contains(name) && keys.contains(value) ? texts[value] : nil }) else {
+            return
+        }
         do {
             draft.url = try TransportURL(query.text)
         } catch {
@@ -162,9 +164,20 @@ struct SubstitutionStation: Sendable {
         }
     }
 
+    /// The values in the query of a redirect that no earlier query had: the server chose them, and they are no placeholders.
+    ///
+    /// It may repeat at the same origin what it was sent.
+    private static func chosenByServer(_ step: RedirectStep) -> Set<String> {
+        guard step.isRedirected else { return [] }
+        var values: Set<String> = []
+        SubstitutedQuery(step.url.target)?.forEach { _, value in values.insert(value) }
+        return values.subtracting(step.substitutes.queryKeys)
+    }
+
     /// The placeholders of one request.
     private struct Placeholders {
         var keys: [String] = []
+        var queryKeys: Set<String> = []
         var headers: [String] = []
         var queryParameters: [String] = []
 
