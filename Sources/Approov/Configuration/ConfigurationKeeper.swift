@@ -168,11 +168,19 @@ extension ConfigurationKeeper {
             } catch {
                 guard let stored else { throw error }
                 // Candidates that another process has taken up, or that are older, no longer matter.
-                let isOvertaken = (try? accept(candidates, after: before)).map { $0.accepted.version <= stored.accepted.version }
-                if !(isOvertaken ?? ((error as? AttestationError)?.code == .rolledBack)) {
-                    reporter.refused(error, besides: stored.accepted.version)
+                let own = try? accept(candidates, after: before)
+                if let own, own.accepted.version > stored.accepted.version {
+                    after = own
+                } else {
+                    let isOvertaken = own.map {
+                        $0.accepted.version < stored.accepted.version
+                            || $0.acceptedSigned.payloadBytes == stored.acceptedSigned.payloadBytes
+                    }
+                    if !(isOvertaken ?? ((error as? AttestationError)?.code == .rolledBack)) {
+                        reporter.refused(error, besides: stored.accepted.version)
+                    }
+                    after = stored
                 }
-                after = stored
             }
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
@@ -333,11 +341,11 @@ extension ConfigurationKeeper {
         do {
             guard let stored = try StoredConfiguration.read(from: store, initial: initial) else { return .nothing }
             if stored.accepted.version > mine.accepted.version {
-                guard !mine.isFollowed(by: stored) else { return .newer }
-                // Only a key that this app knows to be retired signed it.
+                guard mine.hasLaterKeys(than: stored), !mine.isFollowed(by: stored) else { return .newer }
+                let settingAside = Result { try store.setAside() }
                 reporter.setAside(
-                    AttestationError(.unknownSigner, "version \(stored.accepted.version) is signed by a retired key"),
-                    Result { try store.setAside() })
+                    AttestationError(.unknownSigner, "version \(stored.accepted.version) is signed by a retired key"), settingAside)
+                if case .failure(let error) = settingAside { throw StoreFailure(cause: error) }
                 return .outdated
             }
             // Compare only the newest payload: an app with another initial configuration may have a different chain before it.

@@ -6,6 +6,6 @@ public enum RetryDecision: Sendable, Hashable {
     case retry
     /// The session sends the request again after this delay, at most one minute.
     ///
-    /// If the request's time is over before that, the next interceptor is asked.
+    /// If the request's time is over before that, the caller gets the outcome.
     case retryAfter(Duration)
 }

@@ -168,6 +168,13 @@ package struct ConfigurationState: Sendable {
         return next
     }
 
+    /// Whether this state has all key changes of another one and further ones, so that a retired key signed the other one's version.
+    package func hasLaterKeys(than other: ConfigurationState) -> Bool {
+        keyChanges.count > other.keyChanges.count && keyChanges.starts(with: other.keyChanges)
+    }
+
+    private var keyChanges: ArraySlice<SignedConfiguration> { accepted.configKeys == nil ? chain.dropLast() : chain[...] }
+
     /// Whether the versions of another state follow the one in force: its keys, and not only those of the initial configuration, signed them.
     ///
     /// - Parameter other: A state with a higher version and the same initial configuration.

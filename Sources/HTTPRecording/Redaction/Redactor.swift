@@ -260,27 +260,30 @@ struct Redactor: Sendable {
 
     /// Hides the segments of a path that a rule masks, where it leads from another path.
     ///
-    /// Servers may take an encoded slash, or a backslash, for a slash: then all segments are hidden.
+    /// Servers may take an encoded slash, or a backslash, for a slash, or not: a rule that applies in either reading counts.
     private func path(_ path: String, from base: String, _ secrets: inout Set<String>) -> String {
         guard !masks.isEmpty else { return path }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        let spelling = path.lowercased()
-        let isAmbiguous = ["\\", "%2f", "%5c"].contains { spelling.contains($0) }
-        var hidden = Set(isAmbiguous ? segments.indices.filter { !segments[$0].isEmpty } : [])
-        // The segments with their places in `path`, without dot segments (RFC 3986, section 5.2).
-        var resolved: [(name: String, index: Int?)] = []
-        if !path.hasPrefix("/") {
-            resolved = base.split(separator: "/", omittingEmptySubsequences: false).dropLast().filter { !$0.isEmpty }
-                .map { (PathRule.decoded($0), nil) }
-        }
-        for (index, segment) in segments.enumerated() {
-            switch PathRule.decoded(segment) {
-            case "", ".": continue
-            case "..": _ = resolved.popLast()
-            case let name: resolved.append((name, index))
+        var hidden: Set<Int> = []
+        for splitsSegments in [false, true] {
+            // The segments with their places in `path`, without dot segments (RFC 3986, section 5.2).
+            var resolved: [(name: String, index: Int?)] = []
+            func append(_ segment: some StringProtocol, _ index: Int?) {
+                let name = PathRule.decoded(segment)
+                for part in splitsSegments ? name.split(whereSeparator: { "/\\".contains($0) }) : [name[...]] {
+                    switch part {
+                    case "", ".": continue
+                    case "..": _ = resolved.popLast()
+                    default: resolved.append((String(part), index))
+                    }
+                }
             }
+            if !path.hasPrefix("/") {
+                for segment in base.split(separator: "/", omittingEmptySubsequences: false).dropLast() { append(segment, nil) }
+            }
+            for (index, segment) in segments.enumerated() { append(segment, index) }
+            for mask in masks { hidden.formUnion(mask.hidden(in: resolved.map(\.name)).compactMap { resolved[$0].index }) }
         }
-        for mask in masks { hidden.formUnion(mask.hidden(in: resolved.map(\.name)).compactMap { resolved[$0].index }) }
         for index in hidden {
             secrets.note(segments[index], as: .credential)
             segments[index] = RedactedText.plain

@@ -302,6 +302,24 @@ import Testing
         #expect(try self.keeper(store).current.configuration.version == 7)
     }
 
+    @Test("A list with a key change is put in force although another process has stored that change with an older version")
+    func newerThanStored() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileConfigurationStore(directory: folder.url)
+        let keeper = try keeper(store)
+        let key = P256.Signing.PrivateKey()
+        let change = try SignedConfiguration(
+            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let other = try self.keeper(store)
+        #expect(await other.offer([change, try SignedConfiguration(signing: account.configuration(version: 6), by: [key])]))
+        #expect(await other.finishStoring(within: .seconds(5)))
+        #expect(await keeper.offer([change, try SignedConfiguration(signing: account.configuration(version: 8), by: [key])]))
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 8")
+        #expect(await keeper.finishStoring(within: .seconds(5)))
+        #expect(try self.keeper(store).current.configuration.version == 8)
+    }
+
     @Test("A key change that another process has taken up already is refused in neither process")
     func sharedKeyChange() async throws {
         let folder = try TemporaryFolder()

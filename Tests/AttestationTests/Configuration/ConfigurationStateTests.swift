@@ -220,6 +220,8 @@ import Testing
         // From the initial configuration alone, this one verifies as well.
         let retired = try state.accepting([try account.signed(version: 9)], now: TestAccount.now)
         #expect(state.isFollowed(by: retired) && !changed.isFollowed(by: retired) && !further.isFollowed(by: retired))
+        #expect(changed.hasLaterKeys(than: retired) && further.hasLaterKeys(than: retired) && further.hasLaterKeys(than: state))
+        #expect(!retired.hasLaterKeys(than: further) && !further.hasLaterKeys(than: changed) && !changed.hasLaterKeys(than: further))
     }
 
     @Test("The error about an unknown signer names the epoch that the configuration claims, if it is another one")

@@ -169,7 +169,7 @@ final class ResponseStation: Sendable {
             case .retryAfter(let delay):
                 let delay = min(max(delay, .zero), Self.longestRetryDelay)
                 // The caller gets this outcome rather than a timeout.
-                guard let left = try? deadline.remaining, delay < left else { continue }
+                guard let left = try? deadline.remaining, delay < left else { return false }
                 retries.append(index)
                 try await observation.waiting { try await deadline.sleep(for: delay) }
                 return true
