@@ -135,14 +135,18 @@ struct LookupTests {
 
     @Test("A missing responder stops the request if the check fails hard, but not if it fails soft")
     func absent() async throws {
-        let site = try await RevocationSite.start()
-        await site.responder.stop()
+        // That of a server that was stopped could be another test's by now.
+        let port = try RefusingPort()
+        let site = try await RevocationSite.start(names: { _ in TestRevocation(ocsp: "http://localhost:\(port.number)/ocsp") })
         let error = await transportError { try await site.transport.send(site.request(site.policy())) }
         #expect(error?.refusal?.reason == .revocationUnknown)
-        #expect(error?.description.contains("connectionFailed") == true)
+        // On a busy machine the look-up of the name may take longer than connecting may.
+        let text = error?.description ?? ""
+        #expect(text.contains("connectionFailed") || text.contains("connectTimeout"), "\(text)")
         let soft = try site.policy(RevocationTrustEvaluator(sources: .ocsp, failure: .soft))
         #expect(try await site.text(site.request(soft)) == "hello ")
         await site.stop()
+        withExtendedLifetime(port) {}
     }
 
     @Test("A responder that never answers delays no other request, and the look-up times out")
