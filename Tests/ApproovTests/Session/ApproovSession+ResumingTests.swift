@@ -214,9 +214,10 @@ import Testing
         let size = 137
         func files() throws -> [URL] {
             let folder = FileManager.default.temporaryDirectory
-            return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
-                $0.lastPathComponent.hasPrefix("approov-download-") && (try? Data(contentsOf: $0).count) == size
-            }
+            // By name alone: other tests remove their files meanwhile.
+            return try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+                .filter { $0.hasPrefix("approov-download-") }.map { folder.appending(path: $0) }
+                .filter { (try? Data(contentsOf: $0).count) == size }
         }
         let session = try Self.shortSession(first: size)
         _ = try? await session.download(for: URLRequest("https://api.test/file"), resuming: nil)
