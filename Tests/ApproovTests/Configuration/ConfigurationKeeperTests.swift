@@ -23,6 +23,13 @@ import Testing
         try account.signed(account.configuration(version: version, hosts: hosts))
     }
 
+    /// A new key, and version 5, which changes the account's key to it.
+    private func keyChange() throws -> (key: P256.Signing.PrivateKey, change: SignedConfiguration) {
+        let key = P256.Signing.PrivateKey()
+        let configuration = account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)])
+        return (key, try SignedConfiguration(signing: configuration, by: [account.key, key]))
+    }
+
     private func firstEvent(of keeper: ConfigurationKeeper) async -> ConfigurationEvent? {
         var events = keeper.events.stream().makeAsyncIterator()
         return await events.next()
@@ -283,9 +290,7 @@ import Testing
 
     @Test("The keeper does not adopt a stored version that only a retired key signed")
     func retiredKey() async throws {
-        let key = P256.Signing.PrivateKey()
-        let change = try SignedConfiguration(
-            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let (key, change) = try keyChange()
         let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
         let store = MemoryStore()
         let keeper = try keeper(store)
@@ -307,9 +312,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
         let keeper = try keeper(store)
-        let key = P256.Signing.PrivateKey()
-        let change = try SignedConfiguration(
-            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let (key, change) = try keyChange()
         let other = try self.keeper(store)
         #expect(await other.offer([change, try SignedConfiguration(signing: account.configuration(version: 6), by: [key])]))
         #expect(await other.finishStoring(within: .seconds(5)))
@@ -325,9 +328,7 @@ import Testing
         let folder = try TemporaryFolder()
         let store = FileConfigurationStore(directory: folder.url)
         let keeper = try keeper(store)
-        let key = P256.Signing.PrivateKey()
-        let change = try SignedConfiguration(
-            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let (key, change) = try keyChange()
         let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
         let other = try self.keeper(store)
         #expect(await other.offer([change, six]))
@@ -368,9 +369,7 @@ import Testing
 
     @Test("Offering a key change together with the current version again changes and reports nothing")
     func chainAgain() async throws {
-        let key = P256.Signing.PrivateKey()
-        let change = try SignedConfiguration(
-            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let (key, change) = try keyChange()
         let six = try SignedConfiguration(signing: account.configuration(version: 6), by: [key])
         let keeper = try keeper(MemoryStore())
         #expect(await keeper.offer([change, six]))
@@ -584,9 +583,7 @@ import Testing
 
     @Test("A file by an app with newer keys is kept until this app accepts those keys; both apps can read the result")
     func newerKeys() async throws {
-        let key = P256.Signing.PrivateKey()
-        let change = try SignedConfiguration(
-            signing: account.configuration(version: 5, configKeys: [PublicJWK(key.publicKey)]), by: [account.key, key])
+        let (key, change) = try keyChange()
         func later(_ version: Int64) throws -> SignedConfiguration {
             try SignedConfiguration(signing: account.configuration(version: version), by: [key])
         }
