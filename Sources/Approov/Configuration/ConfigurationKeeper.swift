@@ -159,29 +159,9 @@ extension ConfigurationKeeper {
         let isKnown = candidates.allSatisfy { $0 == before.acceptedSigned || before.chain.contains($0) }
         let bytes = try? store.read()
         let stored = newer(bytes, than: before, left: left)
-        let base = stored ?? before
         let unchanged = Taken(isChanged: false, isStoreUpToDate: !isPending && !isChange(bytes, from: before, left: left))
         do {
-            let after: ConfigurationState
-            do {
-                after = isKnown ? base : try accept(candidates, after: base)
-            } catch {
-                guard let stored else { throw error }
-                // Candidates that another process has taken up, or that are older, no longer matter.
-                let own = try? accept(candidates, after: before)
-                if let own, own.accepted.version > stored.accepted.version {
-                    after = own
-                } else {
-                    let isOvertaken = own.map {
-                        $0.accepted.version < stored.accepted.version
-                            || $0.acceptedSigned.payloadBytes == stored.acceptedSigned.payloadBytes
-                    }
-                    if !(isOvertaken ?? ((error as? AttestationError)?.code == .rolledBack)) {
-                        reporter.refused(error, besides: stored.accepted.version)
-                    }
-                    after = stored
-                }
-            }
+            let after = isKnown ? stored ?? before : try newest(of: candidates, stored: stored, before: before)
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
             return Taken(isChanged: true)
@@ -197,6 +177,34 @@ extension ConfigurationKeeper {
         } catch {
             reporter.refused(error, besides: before.accepted.version)
             return unchanged
+        }
+    }
+
+    /// Returns the newest of what the authority offers and what another process stored.
+    ///
+    /// - Parameters:
+    ///   - candidates: What the authority offers.
+    ///   - stored: What another process stored, if it is newer than what is in force.
+    ///   - before: What is in force.
+    /// - Returns: The configuration to put in force.
+    /// - Throws: The error of the candidate that is refused, if no other process stored anything; otherwise the refusal is reported.
+    private func newest(
+        of candidates: [SignedConfiguration], stored: ConfigurationState?, before: ConfigurationState
+    ) throws -> ConfigurationState {
+        do {
+            return try accept(candidates, after: stored ?? before)
+        } catch {
+            guard let stored else { throw error }
+            // Candidates that another process has taken up, or that are older, no longer matter.
+            guard let own = try? accept(candidates, after: before) else {
+                if (error as? AttestationError)?.code != .rolledBack { reporter.refused(error, besides: stored.accepted.version) }
+                return stored
+            }
+            if own.accepted.version > stored.accepted.version { return own }
+            let isOvertaken =
+                own.accepted.version < stored.accepted.version || own.acceptedSigned.payloadBytes == stored.acceptedSigned.payloadBytes
+            if !isOvertaken { reporter.refused(error, besides: stored.accepted.version) }
+            return stored
         }
     }
 

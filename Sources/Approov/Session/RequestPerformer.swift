@@ -90,11 +90,14 @@ struct RequestPerformer: Sendable {
             if ticket != nil { outcome = await whole(outcome, observation) }
             let trial = Trial(first: first, answered: answered, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, ticket: ticket)
             var isRetried = false
-            if case .success(let sent) = outcome {
+            // The head is judged first, even of a response whose body breaks off or is too long.
+            if let sent = answered, Self.isHeadJudged(outcome) {
                 let start = try stations.response.firstRetrier(
                     for: sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
-                if let start { isRetried = try await self.isRetried(trial, outcome, from: start, &retries, by: deadline, observation) }
-                // Without a gate, the head is judged as soon as it has come, and then a body that breaks off.
+                if let start {
+                    isRetried = try await self.isRetried(trial, .success(sent), from: start, &retries, by: deadline, observation)
+                }
+                // Without a gate, the head is judged as soon as it has come.
                 if !isRetried, ticket == nil, !observation.isStreamed { outcome = await whole(outcome, observation) }
             }
             if !isRetried, case .failure = outcome {
@@ -165,6 +168,13 @@ struct RequestPerformer: Sendable {
                 trial.first, after: outcome, to: trial.answered, from: start, attempt: trial.attempt, hasLeftOrigin: trial.hasLeftOrigin,
                 retries: &retries, by: deadline, observation)
         }
+    }
+
+    /// Whether the retriers judge the head of a response with this outcome: not if a validator refused the response, which they judge
+    /// instead.
+    private static func isHeadJudged(_ outcome: Result<SentRequest, any Error>) -> Bool {
+        guard case .failure(let error) = outcome else { return true }
+        return (error as? ApproovError).map { $0.code != .responseRefused } ?? false
     }
 
     /// Whether the server may have executed a request that got this outcome.

@@ -76,8 +76,9 @@ struct DemoSteps {
 
     /// The files that the app ships with and has written.
     private func appFiles() throws -> [URL] {
-        let state = try FileManager.default.contentsOfDirectory(at: world.appState, includingPropertiesForKeys: nil)
-        return [world.configurationFile, world.rootsFile] + state
+        // By name: the listing by URL looks at each file, and fails when the app replaces one meanwhile.
+        let names = try FileManager.default.contentsOfDirectory(atPath: world.appState.path(percentEncoded: false))
+        return [world.configurationFile, world.rootsFile] + names.map { world.appState.appending(path: $0) }
     }
 
     /// An impostor with a certificate of the same trusted CA but another key receives no byte of HTTP.

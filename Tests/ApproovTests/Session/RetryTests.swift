@@ -71,8 +71,17 @@ import Testing
         #expect(world.apiRequests.count == 3)
     }
 
-    @Test("A response is judged by its head, although its body is longer than the caller allows")
-    func longErrorPage() async throws {
+    /// Has responses sent again whose status says that the server is overloaded, and nothing else.
+    struct Overloaded: RequestInterceptor {
+        func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+            if case .response(let response) = outcome, response.statusCode == 503 { .retry } else { .doNotRetry }
+        }
+    }
+
+    @Test(
+        "A response is judged by its head, although its body is longer than the caller allows, also behind a gate and with validators",
+        arguments: [false, true], [false, true])
+    func longErrorPage(hasGate: Bool, hasValidator: Bool) async throws {
         let world = try World()
         let count = Shared(0)
         world.api.value = { request in
@@ -82,7 +91,11 @@ import Testing
                 ? TransportResponse(status: 503, url: request.url, body: ResponseBody(bytes: page))
                 : TransportResponse(status: 200, url: request.url)
         }
-        let session = try world.session(interceptors: [Retrying()])
+        let session = try world.configured { configuration in
+            configuration.interceptors = [Overloaded()]
+            configuration.gate = hasGate ? RequestGate() : nil
+            configuration.validators = hasValidator ? [StatusValidator(100..<600)] : []
+        }
         #expect(try await session.data(for: URLRequest("https://api.test/"), limit: 4_096).1.statusCode == 200)
         #expect(world.apiRequests.count == 2)
     }
