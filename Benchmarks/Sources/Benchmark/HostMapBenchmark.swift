@@ -16,7 +16,7 @@ struct HostMapBenchmark {
                     guard map.value(for: canonical) == expected else {
                         throw BenchmarkError("the host map found another entry for \(host)")
                     }
-                    return await nanosecondsPerCall(batch: 10_000) { blackHole(map.value(for: canonical)) }
+                    return await nanosecondsPerCall(during: options.seconds, batch: 10_000) { blackHole(map.value(for: canonical)) }
                 }
             }
             figures += try await Comparison(group: "hosts", scenario: scenario, unit: .nanoseconds, peers: ["10 entries"])

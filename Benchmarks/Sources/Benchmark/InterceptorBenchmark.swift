@@ -33,7 +33,9 @@ struct InterceptorBenchmark {
         let peers = ["two fields by hand"]
         let times = try await Comparison(group: "interceptor", scenario: "cached token", unit: .nanoseconds, peers: peers)
             .run(
-                steps.map { step in Subject(step.0, isPeer: peers.contains(step.0)) { try await nanosecondsPerCall(step.1) } },
+                steps.map { step in
+                    Subject(step.0, isPeer: peers.contains(step.0)) { try await nanosecondsPerCall(during: options.seconds, step.1) }
+                },
                 options: options)
         let allocations = try await Comparison(group: "interceptor", scenario: "allocations", unit: .count, peers: peers)
             .run(steps.map { step in Subject(step.0) { try await allocationsPerCall(step.1) } }, options: options)

@@ -147,7 +147,7 @@ func seconds(_ work: () async throws -> Void) async rethrows -> Double {
 }
 
 /// Nanoseconds a call of `work`, from as many calls as fit into about `duration` seconds.
-func nanosecondsPerCall(during duration: Double = 0.3, batch: Int = 100, _ work: () async throws -> Void) async rethrows -> Round {
+func nanosecondsPerCall(during duration: Double, batch: Int = 100, _ work: () async throws -> Void) async rethrows -> Round {
     let clock = ContinuousClock()
     let start = clock.now
     let end = start + .seconds(duration)

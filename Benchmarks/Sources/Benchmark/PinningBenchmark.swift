@@ -35,7 +35,7 @@ struct PinningBenchmark {
                 // What OpenSSL does is no part of the cost: it depends on no build of this package.
                 let before = OwnProcess().processorSeconds
                 let counted = allocation_counter_value()
-                let hashing = try await nanosecondsPerCall {
+                let hashing = try await nanosecondsPerCall(during: options.seconds) {
                     for key in keys { blackHole(Pin(spki: key)) }
                     guard case .trusted = evaluator.evaluate(trust, forHost: host) else {
                         throw BenchmarkError("the pins do not match")

@@ -79,8 +79,8 @@ struct SignatureBenchmark {
     ) async throws -> [Figure] {
         try await Comparison(group: "signatures", scenario: scenario, unit: .nanoseconds, peers: [Self.bare]).run(
             [
-                Subject(Self.ours) { try await nanosecondsPerCall(ours) },
-                Subject(Self.bare, isPeer: true) { try await nanosecondsPerCall(bare) },
+                Subject(Self.ours) { try await nanosecondsPerCall(during: options.seconds, ours) },
+                Subject(Self.bare, isPeer: true) { try await nanosecondsPerCall(during: options.seconds, bare) },
             ], options: options)
     }
 

@@ -68,13 +68,15 @@ struct SystemdUnitTests {
         #expect(run.exitCode == 0 && run.errors.isEmpty && run.output.isEmpty, "\(run.errors)\(run.output)")
     }
 
-    @Test("The unit drops privileges, protects the file system, restarts after a failure and raises LimitNOFILE", arguments: roles)
+    @Test(
+        "The unit drops privileges, protects the file system, restarts after a failure, but not for ever, and raises LimitNOFILE",
+        arguments: roles)
     func hardened(role: String) throws {
         let unit = try text("approov-\(role).service")
         let settings = [
             ("NoNewPrivileges", "yes"), ("ProtectSystem", "strict"), ("ProtectHome", "yes"), ("PrivateTmp", "yes"),
             ("PrivateDevices", "yes"), ("CapabilityBoundingSet", ""), ("Restart", "on-failure"), ("UMask", "0077"),
-            ("EnvironmentFile", "/etc/approov/\(role).env"),
+            ("EnvironmentFile", "/etc/approov/\(role).env"), ("StartLimitIntervalSec", "60"), ("StartLimitBurst", "5"),
         ]
         for (key, value) in settings { #expect(values(key, in: unit) == [value], "\(key)") }
         let descriptors = try #require(values("LimitNOFILE", in: unit).first)

@@ -212,13 +212,7 @@ import Testing
     @Test("An interrupted download whose token no one gets leaves no file")
     func noOwner() async throws {
         let size = 137
-        func files() throws -> [URL] {
-            let folder = FileManager.default.temporaryDirectory
-            // By name alone: other tests remove their files meanwhile.
-            return try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-                .filter { $0.hasPrefix("approov-download-") }.map { folder.appending(path: $0) }
-                .filter { (try? Data(contentsOf: $0).count) == size }
-        }
+        func files() throws -> [URL] { try downloadedFiles(ofSize: size) }
         // A run that was killed may have left files.
         let before = try files().count
         let session = try Self.shortSession(first: size)

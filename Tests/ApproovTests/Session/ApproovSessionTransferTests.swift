@@ -79,7 +79,7 @@ import Testing
     @Test("A download becomes a file with mode 0600, and a failed download leaves no file")
     func download() async throws {
         let world = try World()
-        let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+        let content = (0..<200_003).map { UInt8(truncatingIfNeeded: $0) }
         world.api.value = { request in
             let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
                 for start in stride(from: 0, to: content.count, by: 16_384) {
@@ -101,14 +101,9 @@ import Testing
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         try FileManager.default.removeItem(at: file)
 
-        let before = try downloads()
+        let before = try downloadedFiles(ofSize: content.count).count
         await #expect(throws: ApproovError(.networkingError, "")) { try await session.download(for: URLRequest("https://api.test/broken")) }
-        #expect(try downloads() == before)
-    }
-
-    private func downloads() throws -> Set<String> {
-        let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
-        return Set(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("approov-download-") })
+        #expect(try downloadedFiles(ofSize: content.count).count == before)
     }
 
     @Test("A task with a completion handler does the same as the async method, once it is resumed")
