@@ -149,7 +149,7 @@ let package = Package(
         .target(
             name: "ApproovTokenCheck",
             dependencies: [
-                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", "MessageSignatures", crypto, httpTypes, hummingbird,
+                "ApproovBase", "ApproovTokens", "Attestation", "HTTPServing", "MessageSignatures", crypto, heap, httpTypes, hummingbird,
                 hummingbirdCore, logging, metrics, nioCore, nioSSL,
             ],
             swiftSettings: settings),

@@ -1,7 +1,7 @@
 internal import ApproovBase
 internal import ApproovTokens
 internal import HTTPServing
-internal import HTTPTypes
+public import HTTPTypes
 public import Hummingbird
 internal import Logging
 public import MessageSignatures
@@ -23,7 +23,9 @@ internal import NIOCore
 /// - The signature must cover `@method`, `@target-uri`, the token header and, when there is a body, `content-digest`. A request with a field
 ///   Content-Digest must cover it even without a body.
 /// - It must also cover `authorization` and `content-type` where the request has them, as a session's signatures do: a field that it does
-///   not cover may have been added on the way.
+///   not cover may have been added on the way. If your handlers obey further fields, such as Cookie or Content-Encoding, name them in
+///   `coveringWherePresent`, and in `additionalFields` of the session's `signing`.
+/// - The same signed request passes again until its signature is too old. To let it pass once, also consume limited-use tokens.
 /// - The digest is computed from the body as received, so this middleware belongs before one that decompresses bodies. The body is kept in
 ///   memory, up to a limit; a longer one is answered with 413.
 /// - Age and clock difference are bounded. Unknown parameters and unknown digest algorithms are refused.
@@ -33,6 +35,8 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     private let keys: SignatureKeySource
     private let target: SignatureTarget
     private let requirements: SignatureRequirements
+    /// The fields that the signature must cover where the request has them.
+    private let optionalFields: [HTTPField.Name]
     private let bodyLimit: Int
     private let passed = Counter(label: "approov_signature_checks", dimensions: [("result", "passed")])
     private let refused = Counter(label: "approov_signature_checks", dimensions: [("result", "refused")])
@@ -48,6 +52,7 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     ///     has one name and terminates TLS itself.
     ///   - header: The name of the token header, which the signature must cover; the one of the `TokenCheckMiddleware`.
     ///   - components: Further components that the signature must cover, such as `.field(.authorization)`.
+    ///   - fields: Further header fields that the signature must cover where the request has them, such as `.cookie`.
     ///   - maximumAge: The longest time since a signature was created, in whole seconds, to which `clockSkew` is added.
     ///   - clockSkew: How far the clocks of client and server may differ, in whole seconds. A signature passes for this long after it expired.
     ///   - bodyLimit: The longest body in bytes.
@@ -57,7 +62,8 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
     ///   invalid, or a limit is negative.
     public init(
         keys: SignatureKeySource = .installation, publicURL: String? = nil, header: String = TokenCheckHeaders.standardTokenName,
-        alsoCovering components: [SignatureComponent] = [], maximumAge: Duration = .seconds(60), clockSkew: Duration = .seconds(30),
+        alsoCovering components: [SignatureComponent] = [], coveringWherePresent fields: [HTTPField.Name] = [],
+        maximumAge: Duration = .seconds(60), clockSkew: Duration = .seconds(30),
         bodyLimit: Int = 2 * 1024 * 1024, acceptsStringSignatures: Bool = false
     ) throws {
         guard keys.isUsable else {
@@ -74,6 +80,7 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
         requirements.clockSkew = clockSkew
         requirements.acceptsStringSignatures = acceptsStringSignatures
         self.requirements = requirements
+        optionalFields = [.authorization, .contentType] + fields
         self.bodyLimit = bodyLimit
     }
 
@@ -96,8 +103,8 @@ public struct SignatureCheckMiddleware<Context: SignatureCheckedRequestContext>:
             }
             let signature = try SignatureVerifier(keys: [key], requirements: requirements, time: time).verify(
                 .request(target.request(request)))
-            // The client covers them where they are present, so one that is not covered was added on the way.
-            for name in [HTTPField.Name.authorization, .contentType] where request.headers.contains(name) {
+            // A client covers them where they are present, so one that is not covered was added on the way.
+            for name in optionalFields where request.headers.contains(name) {
                 guard signature.covers(.field(name)) else {
                     throw MessageSignatureError(.insufficientCoverage, "the signature does not cover the request's \(name)")
                 }

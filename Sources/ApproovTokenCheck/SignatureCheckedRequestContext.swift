@@ -5,7 +5,8 @@ public import MessageSignatures
 /// A request context that carries the signature that `SignatureCheckMiddleware` verified, beside the token.
 ///
 /// Add the properties to your own context, or use `BasicSignatureCheckedRequestContext`. Only a `SignatureVerifier` creates a
-/// `VerifiedSignature`, so a handler that holds one knows that the request is the one that was signed.
+/// `VerifiedSignature`, so a handler that holds one knows that what the signature covers is as it was signed. The same request may come again
+/// until its signature is too old.
 public protocol SignatureCheckedRequestContext: TokenCheckedRequestContext {
     /// The verified signature; nil before the middleware has run.
     var verifiedSignature: VerifiedSignature? { get set }

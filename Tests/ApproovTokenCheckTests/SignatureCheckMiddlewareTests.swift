@@ -76,6 +76,17 @@ import Testing
         #expect(try await app.answer(app.fields(components: components, fields: [name: "text/plain"])).status == 200)
     }
 
+    @Test("A field that must be covered where it is present may be absent, and is refused if the signature does not cover it")
+    func coveredWherePresent() async throws {
+        let make = { try Check(coveringWherePresent: [.cookie]) }
+        #expect(try await app.answer(app.fields(), check: make).status == 200)
+        let cookie: HTTPFields = [.cookie: "a=b"]
+        #expect(try await app.answer(app.fields(fields: cookie)).status == 200)
+        #expect(try await app.answer(app.fields(fields: cookie), check: make) == .refused)
+        let components = SignedRequests.components(hasBody: false) + [.field(.cookie)]
+        #expect(try await app.answer(app.fields(components: components, fields: cookie), check: make).status == 200)
+    }
+
     @Test("A body needs a digest that is right and covered; so does a digest without a body")
     func digests() async throws {
         func answer(_ digest: String?, isCovered: Bool, body: String) async throws -> SignedRequests.Answer {

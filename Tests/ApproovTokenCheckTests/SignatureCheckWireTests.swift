@@ -25,6 +25,19 @@ import Testing
         }
     }
 
+    @Test("Over a connection, a Host that takes a part of the signed URL is refused, so that no other path is served")
+    func hostWithPath() async throws {
+        let host = try #require(HTTPField.Name("Host"))
+        let port = ":8443"
+        for signed in ["/search?q=/admin", "/search/admin"] {
+            var fields = try await app.fields("GET", signed, origin: "https://localhost" + port)
+            fields[host] = "localhost" + port
+            #expect(try await app.answer(fields, "GET", signed, over: .ahc(.http)).status == 200)
+            fields[host] = "localhost" + port + signed.dropLast("/admin".count)
+            #expect(try await app.answer(fields, "GET", "/admin", over: .ahc(.http)) == .refused)
+        }
+    }
+
     @Test("Over a connection, a repeated field is the same in one line or two")
     func repeatedFields() async throws {
         let accept = SignatureComponent.field(.accept)

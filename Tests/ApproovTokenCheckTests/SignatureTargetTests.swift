@@ -32,7 +32,7 @@ import Testing
             #expect(throws: MessageSignatureError(.invalidMessage, "")) { try target("https://example.com", path: path) }
         }
         // The Kelvin sign has the ASCII letter k as its lower case.
-        for authority in [nil, "", "a@b", "bac\u{212A}end.example.com"] {
+        for authority in [nil, "", "a@b", "a.example.com/search?q=", "a.example.com/v1", "a.example.com?", "bac\u{212A}end.example.com"] {
             #expect(throws: MessageSignatureError(.invalidMessage, "")) { try target(nil, path: "/", authority: authority) }
         }
     }

@@ -2,6 +2,9 @@ import HTTPClient
 
 /// A form: parameters as `application/x-www-form-urlencoded` (WHATWG URL Standard, section 5).
 ///
+/// Servers read the content as they read a browser's. Its text differs in two places: `~` is not encoded, and a null is written as its name
+/// alone, without `=`.
+///
 /// ```swift
 /// let body: FormBody = ["grant_type": "refresh_token", "scope": "cats dogs"]
 /// ```

@@ -60,7 +60,9 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
         let bodies = own.filter { $0.localName == "Body" }
         guard bodies.count == 1 else { throw APIError(.malformedXML, "the SOAP envelope does not have exactly one body") }
         self.init(
-            version: version, headers: own.filter { $0.localName == "Header" }.flatMap(\.elements), body: bodies[0].elements)
+            version: version,
+            headers: own.filter { $0.localName == "Header" }.flatMap { $0.detachedElements(within: document, version) },
+            body: bodies[0].detachedElements(within: document, version))
     }
 
     /// The fault that a server reports in place of a result; nil if there is none.
@@ -94,6 +96,20 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
 }
 
 extension XMLElement {
+    /// The child elements, each with the namespace declarations of the elements around it: their prefixes mean nothing without those.
+    fileprivate func detachedElements(within parent: XMLElement, _ version: SOAPEnvelope.Version) -> [XMLElement] {
+        elements.map { element in
+            var element = element
+            for declaration in attributes + parent.attributes
+            where declaration.name == "xmlns" || declaration.name.hasPrefix("xmlns:") {
+                // `serialize()` declares this one.
+                guard declaration.name != "xmlns:soap" || declaration.value != version.namespace else { continue }
+                if element[attribute: declaration.name] == nil { element.attributes.append(declaration) }
+            }
+            return element
+        }
+    }
+
     /// The namespace of the element's name: that of the nearest declaration on it or on the element around it.
     fileprivate func namespace(within parent: XMLElement? = nil) -> String? {
         let declaration = name.contains(":") ? "xmlns:" + name.prefix { $0 != ":" } : "xmlns"

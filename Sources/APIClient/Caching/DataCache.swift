@@ -14,7 +14,8 @@ internal import Synchronization
 /// ```
 ///
 /// It is a private cache (RFC 9111). A response is kept when its status is 200 and its headers give it a lifetime (`max-age` or `Expires`),
-/// unless they say `no-store` or `no-cache`, or it came after a redirect. Stale responses are not used.
+/// unless they say `no-store` or `no-cache`, or it came after a redirect. Stale responses are not used. A response from the cache has the
+/// headers with which it came from the server; its `Age` does not count the time in the cache.
 ///
 /// Requests share a response only if the session, its user, the URL and all header fields that the app, the session and its interceptors
 /// send are the same. So a response that varies by a header (`Vary`) is kept only if that header is one of them, and not a token or a
@@ -48,6 +49,7 @@ public final class DataCache: Sendable {
     private struct Waiter: Sendable {
         let id: UInt64
         let session: ObjectIdentifier
+        let timeout: TimeInterval
         let continuation: CheckedContinuation<Landing, any Error>
     }
 
@@ -103,7 +105,8 @@ public final class DataCache: Sendable {
         let id = state.withLock { $0.newID() }
         let landing = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Landing, any Error>) in
-                let waiter = Waiter(id: id, session: ObjectIdentifier(session), continuation: continuation)
+                let waiter = Waiter(
+                    id: id, session: ObjectIdentifier(session), timeout: request.timeoutInterval, continuation: continuation)
                 let now = time.uptime
                 switch state.withLock({ $0.enlist(waiter, id: id, for: key, isReload: use == .reload, now: now) }) {
                 case .hit(let entry):
@@ -154,7 +157,7 @@ public final class DataCache: Sendable {
                 } catch {
                     result = .failure(error)
                 }
-                land(number, for: first, of: session, key, result, probe, begun)
+                land(number, for: first, of: session, request.timeoutInterval, key, result, probe, begun)
                 marks.end()
             }
         }
@@ -164,8 +167,8 @@ public final class DataCache: Sendable {
     }
 
     private func land(
-        _ number: UInt64, for first: UInt64, of session: ApproovSession, _ key: Key, _ result: Result<(Data, HTTPURLResponse), any Error>,
-        _ probe: RequestProbe, _ begun: Duration
+        _ number: UInt64, for first: UInt64, of session: ApproovSession, _ timeout: TimeInterval, _ key: Key,
+        _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe, _ begun: Duration
     ) {
         tasks.withLock { _ = $0.removeValue(forKey: number) }
         // The user, a cookie or what an interceptor adds may have changed since the key was made. A redirect may have had further steps,
@@ -185,15 +188,21 @@ public final class DataCache: Sendable {
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
         case .failure(let error):
-            // It carries the response.
             let isRefused = (error as? ApproovError)?.code == .responseRefused
+            // A request that was not sent has no form.
+            let isOthers = isSame || probe.isUnsent
             for waiter in state.withLock({ $0.land(number, for: key, nil) }) {
-                // Another session's validators may accept the response.
-                let isGiven = waiter.session == ObjectIdentifier(session) && (waiter.id == first ? isFirsts : isSame)
-                if isRefused, !isGiven {
-                    waiter.continuation.resume(returning: .apart)
-                } else {
+                // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
+                let isGiven =
+                    if waiter.id == first {
+                        isFirsts || !isRefused
+                    } else {
+                        isOthers && waiter.session == ObjectIdentifier(session) && waiter.timeout == timeout
+                    }
+                if isGiven {
                     waiter.continuation.resume(throwing: error)
+                } else {
+                    waiter.continuation.resume(returning: .apart)
                 }
             }
         }

@@ -102,7 +102,7 @@ public struct Resource: Sendable {
     nonisolated(nonsending) func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
     ) async throws -> Value {
-        let (response, statuses) = try await response(method, query: query, body: body, headers: ["Accept": "application/json"])
+        let (response, statuses) = try await response(method, query: query, body: body, headers: [:], accept: "application/json")
         return try JSONResponse(type, statuses: statuses, decoder: client.decoder()).value(of: response)
     }
 
@@ -121,15 +121,20 @@ public struct Resource: Sendable {
         }
     }
 
-    /// Sends a request.
+    /// Sends a request, with `accept` as the header Accept unless the client or a rule sets one.
     ///
     /// - Returns: The response, and the statuses to accept.
     nonisolated(nonsending) private func response(
-        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String? = nil
     ) async throws -> (response: APIResponse, statuses: Range<Int>) {
+        var (headers, accept) = (headers, client.headers.keys.contains(where: Self.isAccept) ? nil : accept)
+        if client.rules.isEmpty, let value = accept {
+            headers["Accept"] = value
+            accept = nil
+        }
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
-        let call = AppliedRules()
+        let call = AppliedRules(accept: accept)
         // What the cache has of this URL may have changed (RFC 9111, section 4.4), also after an error: the server may have executed it.
         defer { removeCached(request, method) }
         let (data, head) = try await session.upload(
@@ -152,6 +157,8 @@ public struct Resource: Sendable {
         guard let cache = client.cache, !Self.isSafe(method), let url = request.url else { return }
         cache.remove(url, of: client.session)
     }
+
+    static func isAccept(_ name: String) -> Bool { name.utf8.count == 6 && name.lowercased() == "accept" }
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
 

@@ -84,8 +84,6 @@ final class NetlinkSource: Sendable {
 
     private func request(_ kind: UInt16, _ sequence: UInt32) {
         guard CNetlink_dump(descriptor, kind, sequence) != 0 else { return }
-        // EBUSY: an earlier list, which was given up, has not ended.
-        let isBusy = errno == EBUSY
-        perform(state.withLock { isBusy ? $0.overrun() : $0.failed() })
+        perform(state.withLock { $0.failed() })
     }
 }

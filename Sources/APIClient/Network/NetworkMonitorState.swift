@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The rules of a ``NetworkMonitor``, as a value.
 ///
 /// A change is never applied by itself. It leads to another list of links and routes, so a lost message cannot leave a wrong status.
@@ -75,7 +77,7 @@ struct NetworkMonitorState {
             lastSequence &+= 1
             phase = .routes(sequence: lastSequence)
             return [.requestRoutes(sequence: lastSequence)]
-        case .failure: return failed()
+        case .failure(let number): return refused(number)
         default: return []
         }
     }
@@ -93,10 +95,13 @@ struct NetworkMonitorState {
             staleLists = 0
             phase = .idle
             return publish(hasDefaultRoute ? .reachable : .unreachable)
-        case .failure: return failed()
+        case .failure(let number): return refused(number)
         default: return []
         }
     }
+
+    // EBUSY: an earlier list, which was given up, has not ended.
+    private mutating func refused(_ number: Int32) -> [Action] { number == EBUSY ? overrun() : failed() }
 
     private mutating func receiveChange(_ message: NetlinkMessage) -> [Action] {
         // The rest of a list that was given up is no change.

@@ -13,7 +13,7 @@ extension QueryValue {
     ///   - value: A value that encodes as an object or an array.
     ///   - encoder: Decides the names and the forms of dates and data.
     /// - Throws: ``APIError`` with code `invalidQuery` when the value cannot be encoded, encodes as a single value, is nested deeper than
-    ///   32 levels, or takes more than 1 MiB.
+    ///   32 levels, has a number with more digits than `Int64` or `Double` holds, or takes more than 1 MiB.
     public init(encoding value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
         let data: Data
         do {
@@ -21,11 +21,42 @@ extension QueryValue {
         } catch {
             throw APIError(.invalidQuery, "the parameters cannot be encoded; \(error.encodingPlace)")
         }
+        try Self.checkNumbers(in: data)
         do {
             self = QueryValue(try JSONValue(parsing: [UInt8](data), limit: Self.maximumBytes))
         } catch {
             throw APIError(.invalidQuery, "the parameters must encode as an object or an array", cause: error)
         }
+    }
+
+    /// Refuses numbers that would lose digits, such as those of a long `Decimal`: the server must not get another amount.
+    private static func checkNumbers(in json: Data) throws {
+        var number: [UInt8] = []
+        var (isInString, isEscaped) = (false, false)
+        for byte in json + [UInt8(ascii: " ")] {
+            if isInString {
+                isInString = isEscaped || byte != UInt8(ascii: "\"")
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): number.append(byte)
+            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"):
+                if !number.isEmpty { number.append(byte) }
+            default:
+                guard number.isEmpty || isExact(String(decoding: number, as: UTF8.self)) else {
+                    throw APIError(.invalidQuery, "the parameters have a number that would lose digits; encode it as a string")
+                }
+                number = []
+                isInString = byte == UInt8(ascii: "\"")
+            }
+        }
+    }
+
+    private static func isExact(_ number: String) -> Bool {
+        guard number.contains(where: { $0 == "." || $0 == "e" || $0 == "E" }) else { return Int64(number) != nil }
+        guard let value = Double(number) else { return false }
+        return Decimal(string: number) == Decimal(string: "\(value)")
     }
 
     init(_ value: JSONValue) {

@@ -95,7 +95,10 @@ public struct RequestBuilder: Sendable {
         } else if let query {
             let added = String(decoding: try QueryWriter.write(query, as: queryFormat, limit: QueryWriter.maximumQueryBytes), as: UTF8.self)
             if !added.isEmpty {
-                text += text.contains("?") ? (text.hasSuffix("?") || text.hasSuffix("&") ? added : "&" + added) : "?" + added
+                // A question mark within the query is an ordinary character: only the first one begins it.
+                let mark = text.firstIndex(of: "?")
+                let isBegun = text.hasSuffix("&") || mark.map { text.index(after: $0) == text.endIndex } == true
+                text += mark == nil ? "?" + added : isBegun ? added : "&" + added
             }
         }
         do {

@@ -32,7 +32,11 @@ final class AppliedRules: Sendable {
         }
     }
 
+    /// The media types that the call's deserializer reads, for the header Accept if neither the client nor a rule sets one.
+    let accept: String?
     private let last = Mutex<Applied?>(nil)
+
+    init(accept: String? = nil) { self.accept = accept }
 
     /// Notes what rules set for a URL.
     func note(_ configuration: ScopedConfiguration, of rules: any AnyObject & Sendable, for url: URL) {

@@ -34,6 +34,16 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         init(_ scope: Scope, _ description: String, _ change: @escaping @Sendable (inout ScopedConfiguration) -> Void) {
             (self.scope, self.description, self.change) = (scope, description, change)
         }
+
+        /// Applies the rule to what earlier rules set: its headers take the place of theirs, in whatever spelling.
+        func apply(to configuration: inout ScopedConfiguration) {
+            let earlier = configuration.headers
+            change(&configuration)
+            guard !earlier.isEmpty, configuration.headers.count > 1 else { return }
+            for name in configuration.headers.keys where earlier[name] == nil {
+                for other in earlier.keys where other.caseInsensitiveCompare(name) == .orderedSame { configuration.headers[other] = nil }
+            }
+        }
     }
 
     /// The most rules.
@@ -111,7 +121,7 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     /// - Returns: The settings, after all rules that match.
     public func configuration(for url: URL) -> ScopedConfiguration {
         var configuration = ScopedConfiguration()
-        forEachRule(matching: url) { $0.change(&configuration) }
+        forEachRule(matching: url) { $0.apply(to: &configuration) }
         return configuration
     }
 
@@ -161,7 +171,9 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
     package func additions(for url: URL) -> RequestAdditions? {
         let configuration = configuration(for: url)
         AppliedRules.current?.note(configuration, of: candidates, for: url)
-        return RequestAdditions(headers: configuration.headers, timeout: configuration.timeout)
+        var headers = configuration.headers
+        if let accept = AppliedRules.current?.accept, !headers.keys.contains(where: Resource.isAccept) { headers["Accept"] = accept }
+        return RequestAdditions(headers: headers, timeout: configuration.timeout)
     }
 
     /// Asks the policy of the rules for the request's URL whether to send it again.

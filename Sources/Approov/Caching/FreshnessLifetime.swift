@@ -13,6 +13,7 @@ package enum FreshnessLifetime {
         let directives = directives(fields)
         // This cache has no validators, so it cannot use a no-cache response.
         guard !directives.contains(where: { $0.name == "no-store" || $0.name == "no-cache" }) else { return .zero }
+        let date = fields[.date].flatMap(HTTPDate.parse)
         let stated: Int64
         if let maxAge = directives.first(where: { $0.name == "max-age" }) {
             guard let seconds = seconds(maxAge.value) else { return .zero }
@@ -20,16 +21,17 @@ package enum FreshnessLifetime {
         } else {
             // Without exactly one valid Expires field, the response counts as expired.
             guard fields[values: .expires].count == 1, let expires = fields[.expires].flatMap(HTTPDate.parse) else { return .zero }
-            let date = fields[.date].flatMap(HTTPDate.parse) ?? now
-            stated = Int64(max(0, min(expires.timeIntervalSince(date), 1e9)))
+            stated = Int64(max(0, min(expires.timeIntervalSince(date ?? now), 1e9)))
         }
-        let age: Int64
+        var age: Int64
         if let value = fields[values: .age].first {
             guard let seconds = seconds(value) else { return .zero }
             age = seconds
         } else {
             age = 0
         }
+        // A cache on the way may state no Age (RFC 9111, section 4.2.3). If the client's clock is ahead, the lifetime is only shorter.
+        if let date { age = max(age, Int64(max(0, min(now.timeIntervalSince(date), 1e9)))) }
         return min(max(.zero, .seconds(stated - age)), longest)
     }
 

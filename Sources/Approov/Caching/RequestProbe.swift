@@ -29,6 +29,9 @@ package final class RequestProbe: Sendable {
     /// The form of the request that was sent last; nil if it was redirected or altered, or not sent.
     package var form: RequestForm? { state.withLock { $0.isRedirected || $0.isAltered ? nil : $0.form } }
 
+    /// Whether no step of the request was sent.
+    package var isUnsent: Bool { state.withLock { $0.first == nil } }
+
     /// Whether all steps of the request were sent for one user, after this number of changes; false if none was sent.
     package func hasGeneration(_ generation: Int) -> Bool {
         state.withLock { $0.first?.generation == generation && $0.form?.generation == generation }

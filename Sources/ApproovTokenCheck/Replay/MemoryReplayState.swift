@@ -1,3 +1,5 @@
+internal import HeapModule
+
 /// The records of a ``MemoryReplayStore``.
 struct MemoryReplayState {
     /// The outcome of one use.
@@ -12,15 +14,20 @@ struct MemoryReplayState {
         let jti: String
     }
 
+    private struct Record: Comparable {
+        let end: Int64
+        let key: Key
+
+        static func < (left: Record, right: Record) -> Bool { left.end < right.end }
+    }
+
     /// The most records that one call removes, so that no call takes long.
     static let removalsPerCall = 1_000
 
     private let capacity: Int
     private var used: Set<Key> = []
-    /// The same keys by their ends.
-    private var keys: [Int64: [Key]] = [:]
-    /// The earliest end of a record.
-    private var earliestEnd = Int64.max
+    /// The same keys, the earliest end first.
+    private var records = Heap<Record>()
     /// The latest end of a removed record.
     ///
     /// A token with this end or an earlier one may have been used, even if the clock was set back.
@@ -39,22 +46,16 @@ struct MemoryReplayState {
         guard end > removedThrough, !used.contains(key) else { return .usedBefore }
         guard used.count < capacity else { return .full }
         used.insert(key)
-        keys[end, default: []].append(key)
-        earliestEnd = min(earliestEnd, end)
+        records.insert(Record(end: end, key: key))
         return .recorded
     }
 
     private mutating func removeEnded(at now: Int64) {
-        var removals = 0
-        while earliestEnd <= now, removals < Self.removalsPerCall {
-            removedThrough = max(removedThrough, earliestEnd)
-            if let key = keys[earliestEnd]?.popLast() {
-                used.remove(key)
-                removals += 1
-            } else {
-                keys[earliestEnd] = nil
-                earliestEnd = keys.keys.min() ?? .max
-            }
+        for _ in 0..<Self.removalsPerCall {
+            guard let record = records.min, record.end <= now else { return }
+            records.removeMin()
+            used.remove(record.key)
+            removedThrough = max(removedThrough, record.end)
         }
     }
 }

@@ -4,11 +4,12 @@
 /// that conforms to this protocol. With PostgreSQL, one statement is enough:
 ///
 ///     INSERT INTO used_token (issuer, jti, until)
-///         SELECT $1, $2, $3 WHERE $3 > (SELECT removed_through FROM replay_state) ON CONFLICT DO NOTHING
+///         SELECT $1, $2, $3 WHERE $3 > (SELECT removed_through FROM replay_state FOR SHARE) ON CONFLICT DO NOTHING
 ///
 /// One inserted row means true, none means false. The primary key is (issuer, jti); a missing issuer may be stored as the empty text. A
 /// transaction that removes records must first raise `removed_through` to the latest `until` among them: after the clock was set back, a
-/// token whose record is gone must not pass again. All machines that accept the same tokens must share one store.
+/// token whose record is gone must not pass again. `FOR SHARE` makes the statement wait for such a transaction: without it, it could see
+/// the old `removed_through` and yet no record. All machines that accept the same tokens must share one store.
 public protocol ReplayStore: Sendable {
     /// Records the use of a token, unless a use of it is already recorded.
     ///

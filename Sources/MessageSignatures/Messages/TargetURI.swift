@@ -33,11 +33,17 @@ public struct TargetURI: Sendable, Hashable {
     ///   - authority: Host and port, from the Host header field or `:authority`. Upper-case letters become lower case and the scheme's
     ///     default port is dropped, because clients may send either spelling.
     ///   - path: Path and query as the request has them, or `*`. An empty path becomes `/`, as it does on the wire.
-    /// - Throws: ``MessageSignatureError`` with code `invalidMessage` when the parts are not a URI of http or https.
+    /// - Throws: ``MessageSignatureError`` with code `invalidMessage` when the parts are not a URI of http or https, or the authority has a
+    ///   character that belongs to another part, such as `/` and `?`.
     public init(scheme: String, authority: String, path: String) throws(MessageSignatureError) {
         let first = path.utf8.first
         guard first == nil || first == UInt8(ascii: "/") || first == UInt8(ascii: "?") || path == "*" else {
             throw MessageSignatureError(.invalidMessage, "the request's path must begin with a slash (RFC 9112, section 3.2.1)")
+        }
+        // Otherwise a Host such as `example.com/search?q=` would take a part of the signed URL, and leave another path to the router.
+        guard authority.utf8.allSatisfy(Self.authorityCharacters.contains) else {
+            throw MessageSignatureError(
+                .invalidMessage, "the request's host has a character that a host and port cannot have (RFC 9110, section 7.2)")
         }
         let scheme = scheme.lowercased()
         let rest = path == "*" ? "" : first == UInt8(ascii: "/") ? path : "/" + path
@@ -92,6 +98,9 @@ public struct TargetURI: Sendable, Hashable {
         guard pathStart > schemeEnd + 3, text[schemeEnd + 3] != UInt8(ascii: ":") else { return nil }
         return (schemeEnd, pathStart, queryStart)
     }
+
+    /// What host and port may consist of (RFC 3986, section 3.2): there is no user information.
+    private static let authorityCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%!$&'()*+,;=:[]".utf8)
 
     private static func normalised(_ authority: Substring, scheme: String) -> String {
         // Only ASCII: some other letters have ASCII ones as their lower case, and would hide that the host has them.

@@ -70,7 +70,9 @@ public struct MessageSignature: Sendable {
             guard !members.contains(where: { $0.key == label }) else {
                 throw MessageSignatureError(.duplicateName, "the message has a signature with the label \(label) already")
             }
-            fields[name] = fields[values: name].joined(separator: ", ") + ", " + member
+            // A line without a member, before a comma, would make the joined field unreadable.
+            let lines = fields[values: name].filter { !$0.allSatisfy { $0 == " " || $0 == "\t" } }
+            fields[name] = (lines + [member]).joined(separator: ", ")
         }
     }
 }

@@ -80,7 +80,8 @@ public struct SignatureVerifier: Sendable {
                 }
                 guard chosen == nil else {
                     throw MessageSignatureError(
-                        .ambiguousSignature, "two signatures or two keys match; name the key in keyid, and the algorithm in alg")
+                        .ambiguousSignature,
+                        "two signatures or two keys match: give the keys IDs and name one in keyid, and give other signatures a tag")
                 }
                 chosen = (received, key)
             }

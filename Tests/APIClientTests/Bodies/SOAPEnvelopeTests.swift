@@ -31,6 +31,17 @@ import Testing
         #expect(try SOAPEnvelope(XMLElement(parsing: text)) == message)
     }
 
+    @Test("The elements of a message keep the namespaces that are declared around them")
+    func declarations() throws {
+        let soap = SOAPEnvelope.Version.v1_1.namespace
+        let text =
+            "<soap:Envelope xmlns:soap='\(soap)' xmlns:m='urn:m' xmlns:n='urn:outer'><soap:Body xmlns:n='urn:inner'>"
+            + "<m:R xmlns:o='urn:own'><n:a>m:X</n:a></m:R></soap:Body></soap:Envelope>"
+        let element = try #require(try SOAPEnvelope(XMLElement(parsing: text)).body.first)
+        #expect(
+            element.attributes == [.init("xmlns:o", "urn:own"), .init("xmlns:n", "urn:inner"), .init("xmlns:m", "urn:m")])
+    }
+
     @Test("A fault is found under any prefix")
     func fault() throws {
         let text =

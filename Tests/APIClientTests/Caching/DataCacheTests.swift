@@ -432,11 +432,46 @@ import Testing
     func failure() async throws {
         let setting = try Setting()
         let session = try setting.session()
-        let api = setting.world.api.value
-        setting.world.api.value = { _ in throw TransportError(.connectionLost, "reset") }
-        await #expect(throws: ApproovError(.networkingError, "")) { try await setting.get(session) }
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { _ in
+            try await gate.wait()
+            throw TransportError(.connectionLost, "reset")
+        }
+        let failed = [Task { try await setting.get(session) }, Task { try await setting.get(session) }]
+        #expect(await eventually { setting.cache.waiterCount == 2 && gate.waiterCount == 1 })
+        gate.open()
+        for task in failed { await #expect(throws: ApproovError(.networkingError, "")) { try await task.value } }
+        #expect(setting.world.apiRequests.count == 1)
         setting.world.api.value = api
         #expect(try await setting.get(session) == "1")
+    }
+
+    @Test("A failure fails no request of another session or with another timeout: that is sent for itself")
+    func failureOfAnother() async throws {
+        let setting = try Setting()
+        let session = try setting.session()
+        let other = try session.adding(interceptors: [], validators: [StatusValidator(100..<600)])
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            guard setting.world.apiRequests.count == 1 else { return try await api(request) }
+            try await gate.wait()
+            throw TransportError(.connectionLost, "reset")
+        }
+        let failed = Task { try await setting.get(session) }
+        #expect(await eventually { gate.waiterCount == 1 })
+        var patient = URLRequest("https://api.test/")
+        patient.timeoutInterval = 300
+        let request = patient
+        let others = [
+            Task { try await setting.get(other) },
+            Task { String(decoding: try await session.cachedData(for: request, in: setting.cache).data, as: UTF8.self) },
+        ]
+        #expect(await eventually { setting.cache.waiterCount == 3 })
+        gate.open()
+        await #expect(throws: ApproovError(.networkingError, "")) { try await failed.value }
+        var answers: Set<String> = []
+        for task in others { answers.insert(try await task.value) }
+        #expect(answers == ["1", "2"] && setting.world.apiRequests.count == 3)
     }
 
     @Test("A response that one session's validators refuse fails no request of another session")

@@ -44,6 +44,24 @@ struct APIClientTests {
         await server.stop()
     }
 
+    @Test("The client's Accept, or a rule's, takes the place of the verbs' own", arguments: ["client", "rule", "other rule", "none"])
+    func accept(from place: String) async throws {
+        let type = "application/vnd.example+json"
+        try await with { client, _ in
+            var client = client
+            switch place {
+            case "client": client.headers["accept"] = type
+            case "rule": try client.rules.configure("**", description: "version") { $0.headers["ACCEPT"] = type }
+            case "other rule": try client.rules.configure("**", description: "other") { $0.headers["X-Other"] = "1" }
+            default: break
+            }
+            let isSet = place == "client" || place == "rule"
+            #expect(try await client.get("items", as: Received.self).headers["accept"] == (isSet ? type : "application/json"))
+            let posted = try await client.post("items", parameters: Item(id: 7, name: "cat"), as: Received.self)
+            #expect(posted.headers["accept"] == (isSet ? type : "application/json"))
+        }
+    }
+
     @Test("Each verb sends its method to its path, with parameters in JSON, and decodes the result")
     func verbs() async throws {
         try await with { client, _ in

@@ -95,6 +95,13 @@ import Testing
         }
     }
 
+    @Test("While an earlier list has not ended, the kernel refuses the next one, which is asked for again after a pause")
+    func busy() {
+        var state = NetworkMonitorState()
+        _ = state.begin()
+        #expect(state.receive(NetlinkBytes.failure(1, number: 16)) == [.pause])
+    }
+
     @Test("A refusal of the kernel makes the status unknown, until something changes")
     func refusal() {
         for refusal in [NetlinkBytes.failure(1, number: 1), NetlinkBytes.end(1, number: -1)] {

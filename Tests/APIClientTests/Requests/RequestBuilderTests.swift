@@ -29,6 +29,13 @@ import Testing
         #expect(try builder.build().request.url?.absoluteString == "https://api.example.com/items?x=%201&y=2")
         builder.query = [:]
         #expect(try builder.build().request.url?.absoluteString == "https://api.example.com/items?x=%201")
+        builder.url = try #require(URL(string: "https://api.example.com/items?q=what?"))
+        builder.query = ["y": 2]
+        #expect(try builder.build().request.url?.absoluteString == "https://api.example.com/items?q=what?&y=2")
+        for begun in ["?", "?a&"] {
+            builder.url = try #require(URL(string: "https://api.example.com/items" + begun))
+            #expect(try builder.build().request.url?.absoluteString == "https://api.example.com/items\(begun)y=2")
+        }
         builder.percentEncodedQuery = "z=%5B&+"
         #expect(try builder.build().request.url?.absoluteString == "https://api.example.com/items?z=%5B&+")
     }

@@ -36,6 +36,15 @@ struct RequestRulesTests {
         #expect(rules.explain(try #require(URL(string: "https://api.example.com/v2/x"))) == [])
     }
 
+    @Test("A later rule's header takes the place of an earlier one with another spelling")
+    func spellings() throws {
+        var rules = RequestRules(base: try url(""))
+        try rules.configure("**", description: "guest") { $0.headers = ["X-Auth-Token": "guest", "X-Other": "1"] }
+        try rules.configure("/me", description: "user") { $0.headers["x-auth-token"] = "user" }
+        #expect(rules.configuration(for: try url("/me")).headers == ["x-auth-token": "user", "X-Other": "1"])
+        #expect(rules.configuration(for: try url("/x")).headers == ["X-Auth-Token": "guest", "X-Other": "1"])
+    }
+
     @Test("A path cannot avoid a rule by dot segments, plain or percent-encoded, nor enter one that way")
     func dots() throws {
         var rules = RequestRules(base: try url(""))

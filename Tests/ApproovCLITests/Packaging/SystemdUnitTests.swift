@@ -69,7 +69,7 @@ struct SystemdUnitTests {
     }
 
     @Test(
-        "The unit drops privileges, protects the file system, restarts after a failure, but not for ever, and raises LimitNOFILE",
+        "The unit drops privileges, protects the file system, restarts after a failure, up to a limit, and raises LimitNOFILE",
         arguments: roles)
     func hardened(role: String) throws {
         let unit = try text("approov-\(role).service")

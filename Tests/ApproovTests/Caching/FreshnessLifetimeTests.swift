@@ -30,6 +30,14 @@ struct FreshnessLifetimeTests {
         #expect(seconds((.expires, "Sun, 06 Nov 1994 08:50:37 GMT"), (.age, "50")) == 10)
     }
 
+    @Test("A response is at least as old as its date")
+    func date() {
+        let earlier = (HTTPField.Name.date, "Sun, 06 Nov 1994 08:48:37 GMT")
+        #expect(seconds((.cacheControl, "max-age=90"), earlier) == 30)
+        #expect(seconds((.cacheControl, "max-age=90"), earlier, (.age, "70")) == 20)
+        #expect(seconds((.expires, "Sun, 06 Nov 1994 08:49:07 GMT"), earlier) == 0)
+    }
+
     @Test("A response without a valid lifetime, or one that must not be cached, has a lifetime of zero")
     func none() {
         #expect(seconds() == 0)

@@ -42,6 +42,14 @@ import Testing
         #expect(code { _ = try TargetURI(scheme: "https", authority: "example.com", path: "a") } == .invalidMessage)
         #expect(code { _ = try TargetURI(scheme: "https", authority: "a@example.com", path: "/") } == .invalidMessage)
         #expect(code { _ = try TargetURI(scheme: "https", authority: "", path: "/a") } == .invalidMessage)
+        #expect(try TargetURI(scheme: "https", authority: "[::1]:8443", path: "/a").text == "https://[::1]:8443/a")
+    }
+
+    @Test(
+        "The authority takes no part of the path or the query",
+        arguments: ["example.com/search?q=", "example.com/v1", "example.com?", "example.com#", "example.com\\", "a b", "example.com<", ""])
+    func authority(text: String) {
+        #expect(code { _ = try TargetURI(scheme: "https", authority: text, path: "/admin") } == .invalidMessage)
     }
 
     @Test(

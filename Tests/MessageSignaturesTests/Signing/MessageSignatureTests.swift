@@ -38,6 +38,13 @@ import Testing
         #expect(
             headers[MessageSignature.inputFieldName] == install.inputMember
                 && headers[MessageSignature.fieldName] == install.signatureMember)
+        var lines = HTTPFields()
+        let mine = try await sign("mine")
+        lines[values: MessageSignature.inputFieldName] = ["", mine.inputMember, "\t "]
+        lines[values: MessageSignature.fieldName] = [" ", mine.signatureMember]
+        try install.add(to: &lines)
+        #expect(lines[values: MessageSignature.inputFieldName] == [mine.inputMember + ", " + install.inputMember])
+        #expect(lines[values: MessageSignature.fieldName] == [mine.signatureMember + ", " + install.signatureMember])
     }
 
     @Test("An algorithm that is not the signer's and a label that cannot be written are refused")
