@@ -89,7 +89,7 @@ extension Error {
         case is ApproovError, is CancellationError: self
         case let error as TransportError: ApproovError(error, isRepeatable: isRepeatable)
         case let error as TrustRefusal: ApproovError(.pinningError, ApproovError.untrusted, cause: error)
-        default: ApproovError(.permanentError, "the request failed", cause: self)
+        default: ApproovError(.permanentError, "the request failed; see the cause", cause: self)
         }
     }
 }

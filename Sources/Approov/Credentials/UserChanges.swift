@@ -24,7 +24,7 @@ public final class UserChanges: Sendable {
     /// Whether a change is under way.
     var isChanging: Bool { changing.load(ordering: .acquiring) > 0 }
 
-    /// Changes the user, and wipes the sessions before that.
+    /// Wipes the sessions, then changes the user.
     ///
     /// Does what ``ApproovSession/wipe(_:)`` does, for the hosts that get the credential. Requests that were begun before, and those that are
     /// begun before `body` returns, fail with `CancellationError`: none of them is sent with the next user's credential. They fail even if

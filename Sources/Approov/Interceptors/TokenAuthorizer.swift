@@ -14,7 +14,7 @@ final class TokenAuthorizer: Sendable {
     let names: TokenHeaderNames
     /// Nil without a policy.
     let hooks: PolicyHooks?
-    /// Whether every request gets a token for one use.
+    /// Whether every request gets a limited-use token.
     let isLimitedUse: Bool
     private let service: ApproovService
     private let tokenHeader: TokenHeader

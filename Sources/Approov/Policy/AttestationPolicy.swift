@@ -46,17 +46,17 @@ public protocol AttestationPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - result: How the fetch ended.
-    ///   - name: The name of the secure string.
+    ///   - name: The key of the secure string.
     ///   - request: The request that contains the placeholder; nil outside of a request.
-    /// - Returns: The decision. By default, a name that the account does not know is left as it is, and every other failure is an error.
+    /// - Returns: The decision. By default, a key that the account does not know is left as it is, and every other failure is an error.
     /// - Throws: Any error that prevents the request.
     func decide(_ result: TokenFetchResult, forSecureString name: String, in request: URLRequest?) async throws -> TokenDecision
 
-    /// Decides about a custom token that was asked for: `attach` returns it, every other decision is an error.
+    /// Decides about a custom JWT that was asked for: `attach` returns it, every other decision is an error.
     ///
     /// - Parameters:
     ///   - result: How the fetch ended.
-    ///   - audience: The audience of the custom token.
+    ///   - audience: The audience of the custom JWT.
     /// - Returns: The decision; by default `attach` for a success and `fail` otherwise.
     /// - Throws: Any error that the caller gets instead.
     func decide(_ result: TokenFetchResult, forCustomTokenTo audience: String) async throws -> TokenDecision
@@ -101,11 +101,11 @@ extension AttestationPolicy {
         TokenDecision(forToken: result.status, isLenient: false)
     }
 
-    /// Returns `attach` for a success, `sendWithout` without the status for an unknown name, and `fail` otherwise.
+    /// Returns `attach` for a success, `sendWithout` without the status for an unknown key, and `fail` otherwise.
     ///
     /// - Parameters:
     ///   - result: How the fetch ended.
-    ///   - name: The name of the secure string.
+    ///   - name: The key of the secure string.
     ///   - request: The request that contains the placeholder; nil outside of a request.
     /// - Returns: The decision.
     /// - Throws: Nothing.
@@ -119,7 +119,7 @@ extension AttestationPolicy {
     ///
     /// - Parameters:
     ///   - result: How the fetch ended.
-    ///   - audience: The audience of the custom token.
+    ///   - audience: The audience of the custom JWT.
     /// - Returns: The decision.
     /// - Throws: Nothing.
     public func decide(_ result: TokenFetchResult, forCustomTokenTo audience: String) async throws -> TokenDecision {

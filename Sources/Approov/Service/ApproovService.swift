@@ -139,7 +139,7 @@ public final class ApproovService: Sendable {
     /// Waits until the configuration in force is stored or storing has failed.
     ///
     /// A version takes effect before it is stored, and it is not stored while another process uses the store. Only a program that shares
-    /// its state directory and exits soon after a request needs this call.
+    /// its state directory with other processes and ends right after a request needs this call.
     ///
     /// - Parameter patience: The longest time to wait.
     /// - Returns: Whether it is stored. If not, a restart begins with the version in the store.
@@ -157,8 +157,8 @@ public final class ApproovService: Sendable {
     ///
     /// - Parameters:
     ///   - url: An https URL.
-    ///   - binding: The value to tie the token to; nil for none. Only its hash leaves this call. A value that consists of spaces and tabs
-    ///     gets no token but the status `badPayload`.
+    ///   - binding: The value to tie the token to; nil for none. Only its hash leaves this call. For a value of only spaces and tabs, the
+    ///     result has the status `badPayload` and no token.
     /// - Returns: The token, or the status and error that say why it is missing.
     public func fetchToken(for url: URL, binding: String? = nil) async -> TokenFetchResult {
         switch tokenKey(for: url, binding: binding) {

@@ -60,11 +60,15 @@ struct AuthorityFailure: Error {
     static func noTokens(for host: CanonicalHost, under configuration: ConfigurationSnapshot) -> AuthorityFailure {
         guard configuration.protectedHost(for: host) != nil else {
             return AuthorityFailure(
-                .unknownURL, ApproovError(.permanentError, "the configuration has no entry for \(host): add it with `approov api -add`"))
+                .unknownURL,
+                ApproovError(
+                    .permanentError,
+                    "the configuration has no entry for \(host): the account's operator must add the host with `approov api -add`"))
         }
         return AuthorityFailure(
             .unprotectedURL,
-            ApproovError(.permanentError, "the configuration issues no tokens for \(host): add it again without -noApproovToken"))
+            ApproovError(
+                .permanentError, "the account issues no tokens for \(host): its operator must add the host again without -noApproovToken"))
     }
 
     private init(transport error: TransportError) {
@@ -117,7 +121,8 @@ struct AuthorityFailure: Error {
                 .internalError,
                 ApproovError(
                     .permanentError,
-                    "the authority issues no tokens for this host: add the host with `approov api -add`, without -noApproovToken",
+                    "the authority issues no tokens for this host: the account's operator must add it with `approov api -add`, without "
+                        + "-noApproovToken",
                     cause: problem))
         } else {
             self.init(

@@ -9,7 +9,11 @@ extension TokenFetchResult {
         case .noNetwork, .poorNetwork, .noApproovService:
             error ?? ApproovError(.networkingError, "the authority gave no token; try again later")
         case .mitmDetected:
-            error ?? ApproovError(.networkingError, "the authority's server is not trusted")
+            error
+                ?? ApproovError(
+                    .networkingError,
+                    "the authority's server is not trusted: check for a proxy that intercepts TLS, and the pins in the initial "
+                        + "configuration")
         case .rejected:
             ApproovError(.rejectionError, rejection, arc: arc, rejectionReasons: rejectionReasons)
         case .unknownKey, .badKey:

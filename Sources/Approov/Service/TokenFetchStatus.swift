@@ -1,6 +1,6 @@
 /// How a token fetch ended, with the names and in the order of Approov's own SDK.
 ///
-/// `disabled` concerns custom tokens alone, and `unknownKey` and `badKey` secure strings. `notInitialized` exists for code written against
+/// `disabled` concerns custom JWTs alone, and `unknownKey` and `badKey` secure strings. `notInitialized` exists for code written against
 /// that SDK; this package never returns it.
 public enum TokenFetchStatus: String, Sendable, CaseIterable {
     /// The fetch brought a token.
@@ -25,13 +25,13 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
     case notInitialized
     /// The attestation failed, and the account's policy tells the app why.
     case rejected
-    /// The account issues no custom tokens.
+    /// The account issues no custom JWTs.
     case disabled
-    /// No secure string has this name.
+    /// No secure string has this key.
     case unknownKey
-    /// The name of a secure string is malformed.
+    /// The key of a secure string is malformed.
     case badKey
-    /// The binding is empty, or the claims of a custom token are malformed.
+    /// The binding is empty, or the claims of a custom JWT are malformed.
     case badPayload
     /// The client could not make evidence, or the authority refused it.
     case internalError

@@ -62,9 +62,10 @@ public struct ApproovSessionConfiguration: Sendable {
     public var credential: SessionCredential?
     /// Whether the session tracks its requests, so that ``ApproovSession/wipe(_:)`` can cancel those in flight; false by default.
     ///
-    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them.
-    /// Set it for a session to whose copies ``ApproovSession/adding(interceptors:validators:)`` gives such an interceptor, if it sends requests
-    /// for the user itself: a response to one that is not tracked may store the user's cookies after a wipe.
+    /// A session with a ``credential``, or with an interceptor that has a ``RequestInterceptor/userScope``, always tracks them. If you give
+    /// such an interceptor only to copies of a session (``ApproovSession/adding(interceptors:validators:)``), and the session itself also
+    /// sends requests for the user, set this to true. Otherwise a response to an untracked request may store the user's cookies after a
+    /// wipe.
     public var tracksRequests = false
     /// The headers that carry the token and the trace ID; by default Approov-Token and Approov-TraceID.
     public var tokenHeader = TokenHeader()
@@ -86,7 +87,7 @@ public struct ApproovSessionConfiguration: Sendable {
     ///
     /// If false, the default, they fail with a retryable error. A session with a ``policy`` does not use this setting: decide there.
     public var sendsWithoutTokenWhenAuthorityIsDown = false
-    /// Whether every request gets a token for one use, which an API that consumes tokens accepts once; false by default.
+    /// Whether every request gets a limited-use token, which an API that consumes tokens accepts once; false by default.
     ///
     /// Each attempt to send a request attests: such tokens are never cached, prefetched or refreshed in the background. Make a
     /// separate session for the few requests that must not be replayed.

@@ -62,6 +62,7 @@ struct RequestDeadline: Sendable {
     }
 
     private static var isOver: ApproovError {
-        ApproovError(.timedOut, "the request with its redirects and retries took longer than the session allows")
+        ApproovError(
+            .timedOut, "the request with its redirects and retries took longer than the session allows: raise timeoutIntervalForResource")
     }
 }

@@ -40,7 +40,10 @@ enum ResumableDownload {
         request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         guard let token else { return request }
         guard token.url == request.url else {
-            throw ApproovError(.badRequest, "the token of the download to resume is for another URL than the request")
+            throw ApproovError(
+                .badRequest,
+                "the token of the download to resume belongs to another URL: pass it with that download's request, or download again "
+                    + "without it")
         }
         guard isStrong(token.etag), token.offset >= 0, token.offset <= token.total ?? .max else {
             throw ApproovError(.badRequest, "the token of the download to resume is damaged: download again without it")

@@ -35,8 +35,8 @@ public final class ApproovTrustManager: Sendable {
 
     /// Makes a manager from evaluators by host.
     ///
-    /// A malformed host, roots that are all expired or not yet valid, and an unusable report URL are reported at the first use: making a
-    /// session with the manager throws.
+    /// A malformed host, roots that are all expired or not yet valid, and an unusable report URL are reported at first use: the initializer
+    /// of a session with the manager throws.
     ///
     /// - Parameters:
     ///   - allHostsMustBeEvaluated: Whether to refuse hosts that have neither an evaluator nor an entry in the configuration.
@@ -67,8 +67,8 @@ public final class ApproovTrustManager: Sendable {
     /// An excluded name is treated as if the pattern did not exist: the next wider pattern applies, if any. Exclusions do not affect the
     /// protection of the account's hosts.
     ///
-    /// Two patterns for the same hosts, roots that are all expired or not yet valid, and an unusable report URL are reported at the first
-    /// use: making a session with the manager throws.
+    /// Two patterns for the same hosts, roots that are all expired or not yet valid, and an unusable report URL are reported at first use:
+    /// the initializer of a session with the manager throws.
     ///
     /// - Parameters:
     ///   - allHostsMustBeEvaluated: Whether to refuse hosts that have neither an evaluator nor an entry in the configuration.

@@ -68,7 +68,7 @@ struct CallCommand: AsyncParsableCommand {
         help: ArgumentHelp("Bind the token to this header of the request. Repeatable; the order counts.", valueName: "header"))
     var bind: [String] = []
 
-    @Flag(name: .long, help: "Attest for every attempt of this request, and send a token for one use.")
+    @Flag(name: .long, help: "Attest for every attempt of this request, and send a limited-use token.")
     var limitedUse = false
 
     @Option(
@@ -209,7 +209,9 @@ struct CallCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let url = URL(string: url) else { throw CommandFailure("the URL is malformed", exitCode: CommandFailure.usage) }
+        guard let url = URL(string: url) else {
+            throw CommandFailure("the URL is malformed; write for example https://api.example.com/", exitCode: CommandFailure.usage)
+        }
         let call = Call(
             url: url, method: method, headers: headers.compactMap(Self.field), body: body, includeHead: includeHead, verbose: verbose)
         do {
@@ -304,7 +306,10 @@ struct CallCommand: AsyncParsableCommand {
 
     private func route(_ anchors: TrustAnchors?) async throws -> ObliviousRoute? {
         guard let relay, let keyConfig else { return nil }
-        guard let url = URL(string: relay) else { throw CommandFailure("\(relay) is not a URL", exitCode: CommandFailure.usage) }
+        guard let url = URL(string: relay) else {
+            throw CommandFailure(
+                "--relay \(Console.withoutSecrets(relay)) is not a URL; give the relay's https URL", exitCode: CommandFailure.usage)
+        }
         let keys = try await KeyConfigurationSource(keyConfig, of: "--key-config").read(trusting: anchors)
         return try ObliviousRoute(relay: url, keyConfiguration: Data(keys))
     }

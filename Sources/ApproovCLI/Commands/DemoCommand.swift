@@ -8,7 +8,8 @@ struct DemoCommand: AsyncParsableCommand {
         discussion: """
             Starts an authority, a protected API, an authorization server, a relay,
             a gateway, an impostor and an app on loopback, with real sockets and
-            TLS, on ports that the system picks. It needs no network, no account and no root.
+            TLS, on ports that the system picks. It needs no network, no account and
+            no root privileges.
 
             Prints a line for each step: what it proves, what the demo saw, and how
             long it took; then how many steps succeeded, and what to try next. With

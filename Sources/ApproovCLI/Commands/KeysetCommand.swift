@@ -23,7 +23,8 @@ struct KeysetCommand: AsyncParsableCommand {
             output.
 
             The public key also lets an app check its own token and find out that
-            its attestation failed; with the account secret it cannot check it.
+            its attestation failed; an app cannot check a token that the account
+            secret signed.
 
             Examples:
             approov keyset -add ES256 -kid k1

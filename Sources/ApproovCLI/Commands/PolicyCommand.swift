@@ -21,10 +21,11 @@ struct PolicyCommand: AsyncParsableCommand {
             With the issuer on, every token names the account in the iss claim.
             With the subject on, it names the device in the sub claim, as
             "approov|" and the did claim. Both are off by default. (A store of an
-            earlier release, which always wrote iss, keeps it on.) With
-            installPubKey on, it has the app's public key in the ipk claim, with
-            which an API verifies message signatures. Default: on. Tokens for
-            oblivious hosts never name the device or its key.
+            earlier release, which always wrote iss, keeps it on.)
+
+            With installPubKey on, tokens have the app's public key in the ipk
+            claim; an API verifies message signatures with that key. Default: on.
+            Tokens for oblivious hosts never name the device or its key.
 
             With developmentKey on, apps that have the key of `approov devkey` get
             valid tokens without being registered; the tokens' anno claim has

@@ -27,8 +27,9 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
             for up to 8 seconds.
 
             A client (an address, or a /64 of IPv6) may hold a quarter of the
-            connections. Behind your own balancer all clients count as one: let the
-            balancer speak the PROXY protocol, and name it with --trusted-proxy.
+            connections, or 32 if that is more. Behind your own balancer all clients
+            count as one: let the balancer speak the PROXY protocol, and name it
+            with --trusted-proxy.
 
             Different parties must run relay and gateway: a party that runs both
             sees each client's address and requests.

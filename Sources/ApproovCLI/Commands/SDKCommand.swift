@@ -25,8 +25,9 @@ struct SDKCommand: AsyncParsableCommand {
                 Replaces the authority's TLS key with the backup key that the
                 store made, and makes a new backup key. Then restart the
                 authority. Apps already know the backup key and fetch the new
-                pins. An app that has not fetched them by the next rotation is
-                lost: wait for months between two rotations.
+                pins. An app that has not fetched them by the next rotation can
+                no longer reach the authority: leave months between two
+                rotations.
             approov sdk -newEpoch [--epoch N] --yes
                 Makes a new key, and starts a higher epoch at version 1. Use it
                 after the key was stolen, or after the store was restored from an

@@ -23,9 +23,10 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             SIGTERM and SIGINT let open requests go on for up to 8 seconds.
 
             A client (an address, or a /64 of IPv6) may hold a quarter of the
-            connections. A balancer must pass TLS through, because apps pin the
-            authority's key. Behind it all clients count as one: let the balancer
-            speak the PROXY protocol, and name it with --trusted-proxy.
+            connections, or 32 if that is more. A balancer must pass TLS through,
+            because apps pin the authority's key. Behind it all clients count as
+            one: let the balancer speak the PROXY protocol, and name it with
+            --trusted-proxy.
 
             Metrics (swift-metrics) are only for programs that embed the library.
             """)

@@ -80,7 +80,7 @@ struct DemoApp {
 
     func limitedUseToken(for url: String, authorization: String) async throws -> String {
         let result = await service.fetchLimitedUseToken(for: try parsed(url), binding: authorization)
-        guard result.status == .success else { throw DemoFailure("the app got no token for one use: \(result.status.rawValue)") }
+        guard result.status == .success else { throw DemoFailure("the app got no limited-use token: \(result.status.rawValue)") }
         return result.token
     }
 

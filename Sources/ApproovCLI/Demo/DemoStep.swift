@@ -21,7 +21,7 @@ enum DemoStep: String, CaseIterable {
         case .attestedCall: "A registered app gets a token, and the API accepts its call"
         case .otherAuthorization: "A stolen token is useless with another user's Authorization"
         case .signedRequest: "The API refuses a signed request of which one byte was changed on the way"
-        case .limitedUse: "A token for one use is refused when it is used twice"
+        case .limitedUse: "A limited-use token is refused when it is used twice"
         case .secureString: "The app uses, at an API, a secret that is in none of the app's files"
         case .tokenRefresh: "An expired user token is refreshed once for a hundred waiting requests"
         case .logOut: "Logging out leaves nothing of the first user for the second"

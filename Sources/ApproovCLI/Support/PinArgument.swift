@@ -20,7 +20,8 @@ struct PinArgument {
         do {
             return [try Pin(text)]
         } catch {
-            throw CommandFailure("\(error); and there is no file with this name")
+            let quoted = "\"\(LoggableText.quoted(text, limit: 1_024))\""
+            throw CommandFailure("there is no file \(quoted); give the path of a certificate or key, or a pin (\(error))")
         }
     }
 }

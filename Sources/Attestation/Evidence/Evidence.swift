@@ -50,7 +50,7 @@ public struct Evidence: Sendable, Hashable {
     ///
     /// With it the authority notices that it was restored from a backup and has another configuration under the same version.
     public var configHash: String?
-    /// Whether the token is for one use: it then has a `jti` and a short life.
+    /// Whether the token is a limited-use token: it then has a `jti` and a short life.
     public var limitedUse: Bool
     /// The proof of the account's development key, base64url of 32 bytes; nil for none.
     ///

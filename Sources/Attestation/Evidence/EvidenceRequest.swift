@@ -18,7 +18,7 @@ public struct EvidenceRequest: Sendable, Hashable {
     public var configVersion: Int64
     /// The base64url of the SHA-256 of the payload of the configuration in force; nil if it is not stated.
     public var configHash: String?
-    /// Whether the token is for one use.
+    /// Whether the token is a limited-use token.
     public var limitedUse: Bool
     /// The key that the evidence must prove, so that an unregistered build passes; nil for none.
     public var developmentKey: DevelopmentKey?
@@ -36,7 +36,7 @@ public struct EvidenceRequest: Sendable, Hashable {
     ///   - sdkVersion: The version of this package.
     ///   - configVersion: The version of the configuration in force.
     ///   - configHash: The base64url of the SHA-256 of the payload of the configuration in force; nil not to state it.
-    ///   - limitedUse: Whether the token is for one use.
+    ///   - limitedUse: Whether the token is a limited-use token.
     ///   - developmentKey: The key that the evidence must prove; nil for none.
     ///   - customClaimsHash: The base64url of the SHA-256 of the custom claims beside the evidence; nil if no custom JWT is requested.
     public init(

@@ -66,7 +66,9 @@ extension Certificate {
                 .noCertificates, "the folder \(quoted) contains no certificate; put .pem, .crt, .cer or .der files there")
         }
         guard files.count <= maximumFileCount else {
-            throw PinningError(.unreadableFile, "the folder \(quoted) contains more than \(maximumFileCount) certificate files")
+            throw PinningError(
+                .unreadableFile,
+                "the folder \(quoted) contains more than \(maximumFileCount) certificate files; remove those that you do not pin")
         }
         return files.sorted().map { path + "/" + $0 }
     }

@@ -164,8 +164,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Returns a valid token, renewed if necessary.
     ///
-    /// If a renewal fails because the server cannot be reached or another process keeps the store's turn, the token is used until it expires.
-    /// If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
+    /// If a renewal fails because the server cannot be reached or another process holds the store's lock, the token is used until it
+    /// expires. If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
     ///
     /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.

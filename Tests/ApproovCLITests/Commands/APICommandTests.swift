@@ -128,7 +128,7 @@ struct APICommandTests {
         try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
         try await refused("is not one of the present pins", "-managedTrustRoots", "-keep", "-pin", one, "-removePin", two)
         try await refused("-pinFrom \"\(garbage)\": ", "-add", "a.example.com", "-pin", one, "-pinFrom", garbage)
-        try await refused("and there is no file with this name", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
+        try await refused("or a pin (malformedPin", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
         try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", "sha256/AAAA")
         // What only an account with other entries can use.
         try await refused("a.example.com needs managed trust roots or two pins", "-add", "a.example.com", "-pin", one)

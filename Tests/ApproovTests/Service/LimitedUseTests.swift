@@ -9,7 +9,7 @@ import Testing
 
 @testable import Approov
 
-/// Tokens for one use, from the service and in a session.
+/// Limited-use tokens, from the service and in a session.
 @Suite struct LimitedUseTests {
     private let url = URL(string: "https://api.test/shapes") ?? URL(filePath: "/")
 

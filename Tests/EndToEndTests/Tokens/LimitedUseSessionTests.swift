@@ -7,7 +7,7 @@ import Foundation
 import TestTags
 import Testing
 
-/// Tokens for one use, from the authority to the API.
+/// Limited-use tokens, from the authority to the API.
 @Suite("Limited-use tokens", .tags(.sockets, .processes), .timeLimit(.minutes(5)))
 struct LimitedUseSessionTests {
     @Test("Each call of a session carries its own limited-use token, which lives for a minute and is bound like any other")
