@@ -3,7 +3,7 @@ import Testing
 
 /// The tables of NAMES.md.
 struct NameTable {
-    /// A row: a name of the original, and what this package has for it.
+    /// A row: a name of Approov's own SDK or of another library, and what this package has for it.
     struct Row {
         /// The first cell, without backticks.
         let original: String
@@ -31,7 +31,7 @@ struct NameTable {
     /// - Parameter text: Markdown.
     /// - Throws: An error when a row has not three cells, or its second cell is neither "out" nor code.
     init(_ text: String) throws {
-        let lines = text.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|---") && !$0.hasPrefix("| the original") }
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("|") && !$0.hasPrefix("|---") && !$0.hasSuffix("| ours | note |") }
         rows = try lines.map { line in
             let cells = line.dropFirst().split(separator: "|", omittingEmptySubsequences: false).dropLast()
                 .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ApproovCLI
 
-/// Tries every row of NAMES.md, the table of the original's names.
+/// Tries every row of NAMES.md, the tables of Approov's own names and those of other libraries.
 @Suite(.timeLimit(.minutes(5))) struct NamesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private let table: NameTable
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("The table has every name of the original's interface")
+    @Test("The tables have every name of Approov's own interface and of the other libraries'")
     func complete() {
         let words = Set(
             table.rows.flatMap { $0.original.matches(of: /[@\-A-Za-z][\w\-]*/).map { String($0.output) } })

@@ -1,5 +1,5 @@
-/// The public names of the original: service layer, statuses, signatures, release 3.8, and command line; and those of Siesta, Conduit and
-/// CKNetworking.
+/// The public names of Approov's own SDK and tools: service layer, statuses, signatures, release 3.8, and command line; and those of
+/// Siesta, Conduit and CKNetworking.
 enum OriginalNames {
     static let all: [String] = [
         service, hooks, statuses, signatures, newer, claims, commands, siesta, conduit, ckNetworking,
