@@ -51,7 +51,7 @@ class Shapes(BaseHTTPRequestHandler):
             self.answer(200, f"a shape for {claims.get('did', 'an unnamed device')}")
         except jwt.PyJWTError as error:
             # The log says why, never with the token; the caller learns nothing.
-            self.log_message("token refused: %s", type(error).__name__)
+            self.log_message("token refused: %s: %r", type(error).__name__, str(error))
             self.answer(401, "")
 
     def answer(self, status, text):

@@ -29,7 +29,7 @@ import Testing
         let seen = Shared<[Seen]>([])
         let server = try await server(#"[{"id": 3, "title": "Linux"}]"#, #"{"id": 7, "title": "Swift"}"#, seen)
         let api = try #require(URL(string: server.url + "/v1"))
-        let articles = try await publish("Swift", at: api, over: ApproovSession(service: nil))
+        let articles = try await publish("Swift", for: "alice", at: api, over: ApproovSession(service: nil))
         #expect(articles.map(\.title) == ["Linux"])
         #expect(seen.value.map(\.line) == ["POST /v1/articles", "GET /v1/articles?near=7&tags%5B0%5D=news&tags%5B1%5D=swift"])
         await server.stop()
@@ -40,9 +40,9 @@ import Testing
         let server = try await server(#"[{"id": 3, "title": "Linux"}]"#, #"{"id": 7, "title": "Swift"}"#, Shared([]))
         let folder = try TemporaryFolder()
         let api = try #require(URL(string: server.url + "/v1"))
-        let live = try await publish("Swift", at: api, over: recordedSession(into: folder.file("recording"), service: nil))
+        let live = try await publish("Swift", for: "alice", at: api, over: recordedSession(into: folder.file("recording"), service: nil))
         await server.stop()
-        let replayed = try await publish("Swift", at: api, over: offlineSession(from: folder.file("recording")))
+        let replayed = try await publish("Swift", for: "alice", at: api, over: offlineSession(from: folder.file("recording")))
         #expect(replayed.map(\.id) == live.map(\.id) && live.map(\.id) == [3])
     }
 

@@ -44,7 +44,8 @@ public struct APIResponse: Sendable {
         guard !statuses.contains(head.statusCode) else { return }
         let advice =
             head.statusCode == 401
-            ? "; if the server checks Approov tokens, run approov token -check TOKEN on the authority's machine to see why it refused the token"
+            ? "; if the server checks Approov tokens, precheck() of the app's service tells whether the attestation failed, and approov "
+                + "token -check TOKEN, run on the authority's machine, why the server refused a token"
             : ""
         throw refusal(
             .unexpectedStatus,

@@ -56,7 +56,9 @@ public struct ApproovConfiguration: Sendable {
         } catch let error as ApproovError where error.code == .configurationError {
             throw ApproovError(.configurationError, "\(path): \(error.message)", cause: error.cause)
         } catch {
-            throw ApproovError(.configurationError, "\(path) cannot be used as an initial configuration", cause: error)
+            throw ApproovError(
+                .configurationError, "\(path) cannot be used as an initial configuration; write it again with approov sdk -getConfig",
+                cause: error)
         }
     }
 

@@ -77,7 +77,9 @@ struct AuthorityFailure: Error {
             self.init(
                 .mitmDetected,
                 ApproovError(
-                    .networkingError, "the authority's server is not trusted: another server may be answering, or its keys have changed",
+                    .networkingError,
+                    "the authority's server is not trusted: another server may be answering, or the authority has new keys; in that case "
+                        + "ship the new initial configuration (approov sdk -getConfig)",
                     cause: error))
         case .hostUnresolved, .connectionFailed, .connectTimeout:
             self.init(.noNetwork, ApproovError(.networkingError, "the authority cannot be reached; try again later", cause: error))

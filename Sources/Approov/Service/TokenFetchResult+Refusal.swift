@@ -24,7 +24,11 @@ extension TokenFetchResult {
     }
 
     private var rejection: String {
-        let reasons = rejectionReasons.isEmpty ? "" : " (\(rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
-        return "the attestation failed\(reasons); the account's operator can look up the reason with `approov token -arc \(arc)`"
+        // Without reasons, all that the app knows is that the authority does not count it as genuine.
+        let verdict =
+            rejectionReasons.isEmpty
+            ? "the attestation failed, or passed only by a development key or the device's policy"
+            : "the attestation failed (\(rejectionReasons.map(LoggableText.name).joined(separator: ", ")))"
+        return "\(verdict); the account's operator can look up the reason with `approov token -arc \(arc)`"
     }
 }

@@ -33,7 +33,7 @@ extension AuthorityStore {
         guard let url = authority ?? endpoint?.url else {
             throw AuthorityError(
                 .invalidConfiguration,
-                "the store does not know the authority's URL yet; start the authority once (approov serve), or give the URL")
+                "the store does not know the authority's URL yet; start the authority once (approov serve), or give the URL (--authority)")
         }
         guard let pins = authorityPins ?? endpoint?.pins ?? identity?.pins else {
             throw AuthorityError(

@@ -18,7 +18,7 @@ enum HostName {
             case .empty: "it is empty"
             case .percent: "percent-encoding and zone identifiers are not accepted; write the characters themselves"
             case .userInfo: "it contains user information; remove it and the @"
-            case .port: "only an IPv6 address may contain a colon; give the port separately"
+            case .port: "only an IPv6 address may contain a colon; leave the port out"
             case .notASCII: "it contains characters beyond ASCII; write it in its xn-- form"
             case .character: "it contains characters other than letters, digits, hyphens, underscores and dots"
             case .emptyLabel: "it begins with a dot or contains two dots in a row"

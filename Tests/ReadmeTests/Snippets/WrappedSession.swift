@@ -1,7 +1,12 @@
 import Approov
 import FoundationNetworking
 
-func attestedSession(wrapping existing: URLSession) throws -> ApproovSession {
-    let service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
-    return try ApproovSession(wrapping: existing, service: service, bindHeader: "Authorization")
+struct AttestedApp {
+    let service: ApproovService
+    let session: ApproovSession
+
+    init(wrapping existing: URLSession) throws {
+        service = try ApproovService(configuration: .bundled(), stateDirectory: ApproovService.defaultStateDirectory())
+        session = try ApproovSession(wrapping: existing, service: service, bindHeader: "Authorization")
+    }
 }
