@@ -116,20 +116,8 @@ public final class HTTPKeyConfigurationClient: KeyConfigurationClient {
         }
         switch found {
         case .bytes(let bytes): return bytes
-        case .flight(let flight): return try await Self.value(of: flight.task)
+        case .flight(let flight): return try await flight.task.valueUnlessCancelled
         }
-    }
-
-    /// Waits for a fetch, until the caller's task is cancelled.
-    private static func value(of task: Task<Data, any Error>) async throws -> Data {
-        let (ended, end) = AsyncStream.makeStream(of: Never.self)
-        Task {
-            _ = await task.result
-            end.finish()
-        }
-        for await _ in ended {}
-        try Task.checkCancellation()
-        return try await task.value
     }
 
     private func fetch(id: Int, invalidatingCache: Bool) async throws -> Data {

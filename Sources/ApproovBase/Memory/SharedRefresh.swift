@@ -29,13 +29,7 @@ package final class SharedRefresh: Sendable {
     /// A cancelled caller stops waiting; the work continues for the others. It runs with the task-local values of the caller that began it,
     /// and with the ``WorkMarks`` of all callers.
     package func run(_ work: @escaping @Sendable () async -> Void) async {
-        guard let task = start(work) else { return }
-        let (ended, end) = AsyncStream.makeStream(of: Never.self)
-        Task {
-            await task.value
-            end.finish()
-        }
-        for await _ in ended {}
+        await start(work)?.waitForEnd()
     }
 
     /// Begins `work`, or joins the one under way, without waiting for it.

@@ -287,22 +287,10 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             }
         }
         flight.marks.joinCurrent()
-        let token = try await Self.value(of: flight.task)
+        let token = try await flight.task.valueUnlessCancelled
         // A renewal that began before the server refused this token may find it in the store, where another process has put it.
         guard let refused, flight.refused != refused, token.accessToken == refused else { return token }
         return try await renewed(token, refused: refused)
-    }
-
-    /// Waits for a renewal, until the caller's task is cancelled.
-    private static func value(of task: Task<BearerToken, any Error>) async throws -> BearerToken {
-        let (ended, end) = AsyncStream.makeStream(of: Never.self)
-        Task {
-            _ = await task.result
-            end.finish()
-        }
-        for await _ in ended {}
-        try Task.checkCancellation()
-        return try await task.value
     }
 
     /// Renews the token, unless another process has done so while this one waited for its turn.
