@@ -106,14 +106,17 @@ public final class RequestGate: Sendable {
     ///
     /// Barriers run one after another. A pause does not hold them.
     ///
+    /// When the task is cancelled, so is the work; the barrier then holds requests until the work has ended, or its limit is over.
+    ///
     /// - Parameters:
     ///   - wait: How long to wait for requests under way and other barriers.
-    ///   - limit: How long the work may take; then it is cancelled, and the gate no longer waits for it.
+    ///   - limit: How long the work may take. Then the barrier ends and this call throws; the work is cancelled, and goes on without the
+    ///     barrier if it ignores that.
     ///   - work: The work, such as a renewal of credentials.
-    /// - Returns: The work's value.
+    /// - Returns: The work's value, also when the task is cancelled meanwhile.
     /// - Throws: ``ApproovError`` with code `timedOut` when one of the two times is over, with code `nestedBarrier` in the work of another
-    ///   barrier of this gate, and with code `queueFull` when too many barriers wait; `CancellationError` when the task is cancelled while it
-    ///   waits; any error of the work.
+    ///   barrier of this gate, and with code `queueFull` when too many barriers wait; `CancellationError` when the task is cancelled before
+    ///   the work begins; any error of the work.
     public func barrier<Value: Sendable>(
         waiting wait: Duration = .seconds(30), limit: Duration = .seconds(60), _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -122,25 +125,24 @@ public final class RequestGate: Sendable {
         try await enterBarrier(id, waiting: wait)
         defer { endBarrier(id) }
         let marks = WorkMarks(Holder(gate: self, barrier: id), within: WorkMarks.current)
-        return try await WorkMarks.$current.withValue(marks) {
-            let outcome = await withTaskGroup(of: Result<Value, any Error>?.self) { group in
-                group.addTask {
-                    do { return .success(try await work()) } catch { return .failure(error) }
-                }
-                group.addTask { [time] in
-                    try? await time.sleep(for: limit)
-                    return nil
-                }
-                let first = await group.next() ?? nil
-                // Work that does not end when it is cancelled must not hold requests.
-                endBarrier(id)
-                group.cancelAll()
-                return first
+        // Unstructured tasks: a task group would wait for work that does not end when it is cancelled.
+        let alarm = Task { [time] in (try? await time.sleep(for: limit)) != nil }
+        let working = WorkMarks.$current.withValue(marks) {
+            Task {
+                defer { alarm.cancel() }
+                return try await work()
             }
-            if let outcome { return try outcome.get() }
-            try Task.checkCancellation()
-            throw ApproovError(.timedOut, "the work of a barrier took longer than its limit: allow more time, or do less in it")
         }
+        let isLimitReached = await withTaskCancellationHandler {
+            await alarm.value
+        } onCancel: {
+            working.cancel()
+        }
+        guard isLimitReached else { return try await working.value }
+        // Before the cancellation, so that the work's end changes nothing.
+        endBarrier(id)
+        working.cancel()
+        throw ApproovError(.timedOut, "the work of a barrier took longer than its limit: allow more time, or do less in it")
     }
 
     /// Makes all waiting requests fail.

@@ -236,7 +236,7 @@ import Testing
         #expect(gated.gate.isOpen)
     }
 
-    @Test("A barrier whose work throws, or whose task is cancelled, opens the gate")
+    @Test("A barrier whose work throws, or ends because its task is cancelled, opens the gate")
     func failedBarrier() async throws {
         struct Broken: Error {}
         let gated = try Gated()
@@ -251,6 +251,49 @@ import Testing
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(gated.gate.isOpen)
+    }
+
+    @Test("A barrier whose caller is cancelled holds requests until its work ends, and returns what the work returns")
+    func cancelledBarrier() async throws {
+        let gated = try Gated()
+        let (begun, isTold, finishing) = (Gate(), Gate(), Gate())
+        let barrier = Task {
+            try await gated.gate.barrier {
+                begun.open()
+                do { try await waitForCancellation() } catch { isTold.open() }
+                // Ends its work although it is cancelled.
+                try? await Task.detached { try await finishing.wait() }.value
+                return "renewed"
+            }
+        }
+        try await begun.wait()
+        barrier.cancel()
+        try await isTold.wait()
+        #expect(await eventually { finishing.waiterCount == 1 })
+        #expect(!gated.gate.isOpen)
+        finishing.open()
+        #expect(try await barrier.value == "renewed")
+        #expect(gated.gate.isOpen && gated.world.clock.sleeperCount == 0)
+    }
+
+    @Test("A barrier ends at its limit although its work goes on after its cancellation", arguments: [false, true])
+    func endlessBarrier(isCancelled: Bool) async throws {
+        let gated = try Gated()
+        let (begun, finishing, hasEnded) = (Gate(), Gate(), Gate())
+        let barrier = Task {
+            defer { hasEnded.open() }
+            try await gated.gate.barrier(limit: .seconds(60)) {
+                begun.open()
+                try? await Task.detached { try await finishing.wait() }.value
+            }
+        }
+        try await begun.wait()
+        #expect(await eventually { gated.world.clock.sleeperCount == 1 })
+        if isCancelled { barrier.cancel() }
+        gated.world.clock.advance(by: .seconds(60))
+        #expect(await eventually { hasEnded.isOpen && gated.gate.isOpen })
+        finishing.open()
+        await #expect(throws: ApproovError(.timedOut, "")) { try await barrier.value }
     }
 
     @Test("A streamed response is outgoing until its head, and any other until the end of its body")
