@@ -29,7 +29,8 @@ public struct RetryPolicy: AddingInterceptor {
     /// Whether a request with the header Idempotency-Key counts as idempotent, whatever its method is; false by default.
     ///
     /// Set it only if the servers promise to execute requests with the same key once. The key must be the same for all attempts: set it in
-    /// the request, or with ``PerRequestHeaders`` once for each call.
+    /// the request, or with ``PerRequestHeaders`` once for each call. It does not count where a redirect led to another origin, whose server
+    /// did not get the key, or where an interceptor changed it.
     public var trustsIdempotencyKey = false
     private let clock: any TimeSource
     private let jitter: @Sendable () -> Double
@@ -63,13 +64,13 @@ public struct RetryPolicy: AddingInterceptor {
     }
 
     private func decision(about exchange: RequestExchange) -> RetryDecision {
-        let (request, outcome, attempt) = (exchange.request, exchange.outcome, exchange.attempt)
+        let (outcome, attempt) = (exchange.outcome, exchange.attempt)
         guard attempt <= limit else { return .doNotRetry }
         let longest = min(longestDelay, ResponseStation.longestRetryDelay)
         guard let head = outcome.head else {
-            return mayBeRepeated(request, after: outcome) ? .retryAfter(delay(before: attempt, longest: longest)) : .doNotRetry
+            return mayBeRepeated(exchange) ? .retryAfter(delay(before: attempt, longest: longest)) : .doNotRetry
         }
-        guard statuses.contains(head.statusCode), exchange.isIdempotent || hasTrustedKey(request) else { return .doNotRetry }
+        guard statuses.contains(head.statusCode), exchange.isIdempotent || hasTrustedKey(exchange) else { return .doNotRetry }
         let asked = head.value(forHTTPHeaderField: "Retry-After").flatMap { RetryAfter.duration($0, now: clock.date) }
         guard let asked else { return .retryAfter(delay(before: attempt, longest: longest)) }
         guard asked <= longest else { return .doNotRetry }
@@ -89,14 +90,18 @@ public struct RetryPolicy: AddingInterceptor {
         return decision(about: exchange)
     }
 
-    private func mayBeRepeated(_ request: URLRequest, after outcome: RequestOutcome) -> Bool {
-        guard case .failure(let error as ApproovError) = outcome else { return false }
-        return error.isRetryable || [.networkingError, .timedOut].contains(error.code) && hasTrustedKey(request)
+    private func mayBeRepeated(_ exchange: RequestExchange) -> Bool {
+        guard case .failure(let error as ApproovError) = exchange.outcome else { return false }
+        return error.isRetryable || [.networkingError, .timedOut].contains(error.code) && hasTrustedKey(exchange)
     }
 
-    private func hasTrustedKey(_ request: URLRequest) -> Bool {
-        trustsIdempotencyKey && request.value(forHTTPHeaderField: "Idempotency-Key")?.isEmpty == false
+    /// Whether the server of the attempt has got the key of the caller's request, and will get it again.
+    private func hasTrustedKey(_ exchange: RequestExchange) -> Bool {
+        guard trustsIdempotencyKey, !exchange.hasLeftOrigin, let key = Self.key(of: exchange.request), !key.isEmpty else { return false }
+        return exchange.sent.map { Self.key(of: $0) == key } ?? true
     }
+
+    private static func key(of request: URLRequest) -> String? { request.value(forHTTPHeaderField: "Idempotency-Key") }
 
     private func delay(before attempt: Int, longest: Duration) -> Duration {
         min(longest, firstDelay * Double(1 << min(max(attempt - 1, 0), 16))) * (0.5 + jitter() / 2)

@@ -1,5 +1,6 @@
 import ApproovBase
 import ApproovTesting
+import CertificatePinning
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -127,6 +128,46 @@ import Testing
         #expect(await policy(key: true).retry(try exchange(fields, status: 503)) == .retryAfter(.milliseconds(500)))
         #expect(await policy(key: true).retry(try exchange([:], status: 503)) == .doNotRetry)
         #expect(await policy(key: true).retry(try exchange(fields, status: 200)) == .doNotRetry)
+    }
+
+    @Test("An Idempotency-Key does not count where a redirect to another origin dropped it, or an interceptor changed it")
+    func lostKey() async throws {
+        func decision(
+            _ sentKey: String?, status: Int? = 503, isSent: Bool = true, hasLeftOrigin: Bool = false
+        ) async throws -> RetryDecision {
+            let sent = URLRequest("https://api.test/", method: "POST", sentKey.map { ["Idempotency-Key": $0] } ?? [:])
+            let outcome: RequestOutcome =
+                if let status { .response(try head(status)) } else { .failure(ApproovError(.networkingError, "lost", isRetryable: false)) }
+            return await policy(key: true).retry(
+                RequestExchange(
+                    request: URLRequest("https://api.test/", method: "POST", ["Idempotency-Key": "k"]), sent: isSent ? sent : nil,
+                    outcome: outcome, hasLeftOrigin: hasLeftOrigin))
+        }
+        let again = RetryDecision.retryAfter(.milliseconds(500))
+        for status in [503, nil] {
+            #expect(try await decision("k", status: status) == again)
+            #expect(try await decision(nil, status: status, isSent: false) == again)
+            #expect(try await decision(nil, status: status) == .doNotRetry)
+            #expect(try await decision("other", status: status) == .doNotRetry)
+            #expect(try await decision("k", status: status, hasLeftOrigin: true) == .doNotRetry)
+            #expect(try await decision(nil, status: status, isSent: false, hasLeftOrigin: true) == .doNotRetry)
+        }
+    }
+
+    @Test("A POST with Idempotency-Key that a redirect led to another origin is not sent again", arguments: [true, false])
+    func redirectedKey(isAnswered: Bool) async throws {
+        let world = try World()
+        world.api.value = { request in
+            guard request.url.host.name == "else.test" else {
+                return TransportResponse(status: 307, headerFields: [.location: "https://else.test/"], url: request.url)
+            }
+            guard isAnswered else { throw TransportError(.connectionLost, "lost") }
+            return TransportResponse(status: 503, url: request.url)
+        }
+        let post = URLRequest("https://api.test/", method: "POST", ["Idempotency-Key": "k"], body: "x")
+        let status = try? await send(post, in: world, policy(key: true)).1.statusCode
+        #expect(status == (isAnswered ? 503 : nil))
+        #expect(world.apiRequests.count == 2)
     }
 
     /// Performs a request in a session with the policy, and lets the time of each delay pass.
