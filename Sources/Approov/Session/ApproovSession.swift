@@ -20,7 +20,8 @@ import Synchronization
 /// - `httpAdditionalHeaders`; the request's own headers take precedence.
 /// - `timeoutIntervalForRequest`, the idle timeout. The request's own `timeoutInterval` takes precedence unless it is 60.
 /// - `timeoutIntervalForResource`, which includes all redirects.
-/// - Cookies: the storage, `httpShouldSetCookies`, and the policy that never accepts cookies.
+/// - Cookies: the storage, `httpShouldSetCookies`, which decides whether requests carry cookies, and the policy that never accepts cookies,
+///   with which responses store none.
 /// - The proxies in `connectionProxyDictionary`.
 /// - `protocolClasses`. If one of them claims a request, as a mock does, the wrapped session performs the request. The exceptions are
 ///   requests to protected hosts and requests that must not be sent at all: plain http to a host with an evaluator, or any request to a

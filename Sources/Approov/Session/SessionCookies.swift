@@ -7,17 +7,25 @@ import HTTPTypes
 /// Sends the cookies of a wrapped session's storage, and stores the cookies of responses there.
 struct SessionCookies: Sendable {
     private let storage: HTTPCookieStorage
+    /// Whether requests carry the cookies of the storage.
+    private let sends: Bool
+    /// Whether the storage gets the cookies of responses.
+    private let stores: Bool
 
-    /// Returns nil when the configuration does not use cookies.
+    /// Returns nil when the configuration has no storage.
+    ///
+    /// As in Foundation on Linux, `httpShouldSetCookies` decides about requests alone, and the policy about responses alone. A wipe clears
+    /// the storage in any case.
     init?(_ configuration: URLSessionConfiguration) {
-        guard configuration.httpShouldSetCookies, configuration.httpCookieAcceptPolicy != .never,
-            let storage = configuration.httpCookieStorage
-        else { return nil }
+        guard let storage = configuration.httpCookieStorage else { return nil }
         self.storage = storage
+        sends = configuration.httpShouldSetCookies
+        stores = configuration.httpCookieAcceptPolicy != .never
     }
 
-    /// Returns the value of the Cookie header for a URL; nil when no cookie matches.
+    /// Returns the value of the Cookie header for a URL; nil when no cookie matches, or the session sends none.
     func header(for url: URL) -> String? {
+        guard sends else { return nil }
         // Foundation takes a long time to find the cookies of a host, and most programs have none at all.
         guard storage.cookies?.isEmpty == false else { return nil }
         let now = Date()
@@ -33,8 +41,9 @@ struct SessionCookies: Sendable {
         return HTTPCookie.requestHeaderFields(with: sorted)["Cookie"]
     }
 
-    /// Adds the cookies of a response to the storage.
+    /// Adds the cookies of a response to the storage, unless the session accepts none.
     func store(from response: TransportResponse, to url: URL) {
+        guard stores else { return }
         // An address has no parent domain (RFC 6265, section 5.1.3), but Foundation compares texts.
         let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
         // Parse each line separately: values joined with commas cannot be separated again.

@@ -130,6 +130,28 @@ import Testing
         #expect(world.apiRequests.last?.headerFields[.cookie] == nil)
     }
 
+    @Test(
+        "The accept policy decides whether cookies are stored, and httpShouldSetCookies whether they are sent",
+        arguments: [(HTTPCookie.AcceptPolicy.always, true), (.always, false), (.never, true), (.never, false)])
+    func cookieFlags(policy: HTTPCookie.AcceptPolicy, sends: Bool) async throws {
+        let world = try World()
+        world.api.value = { request in
+            TransportResponse(status: 200, headerFields: [.setCookie: "new=2; Path=/"], url: request.url)
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpCookieAcceptPolicy = policy
+        configuration.httpShouldSetCookies = sends
+        let storage = try #require(configuration.httpCookieStorage)
+        storage.setCookie(try #require(HTTPCookie(properties: [.name: "old", .value: "1", .domain: "api.test", .path: "/"])))
+        let session = try world.session(configuration: configuration)
+        for _ in 0..<2 { _ = try await session.data(for: URLRequest("https://api.test/")) }
+        let sent = world.apiRequests.map { $0.headerFields[.cookie].map { Set($0.split(separator: "; ")) } }
+        #expect(sent == (sends ? [["old=1"], policy == .never ? ["old=1"] : ["old=1", "new=2"]] : [nil, nil]))
+        #expect(Set(storage.cookies?.map(\.name) ?? []) == (policy == .never ? ["old"] : ["old", "new"]))
+        await session.wipe()
+        #expect(storage.cookies?.isEmpty ?? true)
+    }
+
     @Test("A cookie is sent only for its scheme, path and lifetime, and never to a whole public suffix")
     func cookieScope() async throws {
         let world = try World()
