@@ -13,10 +13,8 @@ struct AuthenticationChallenges {
     init(_ text: String) {
         for part in Self.parts(of: text.utf8.prefix(8_192)) {
             var parameter = part
-            let word = part.prefix { $0 != " " && $0 != "\t" && $0 != "=" }
-            let rest = part.dropFirst(word.count).drop { $0 == " " || $0 == "\t" }
-            if rest.first != "=" {
-                schemes.append(word.lowercased())
+            if let (scheme, rest) = Self.beginning(of: part) {
+                schemes.append(scheme.lowercased())
                 parameter = rest
             }
             let name = parameter.prefix { $0 != "=" && $0 != " " && $0 != "\t" }
@@ -33,6 +31,34 @@ struct AuthenticationChallenges {
 
     /// Whether the challenges ask only for what the session adds itself: the attestation token, or a message signature.
     var concernAttestationAlone: Bool { !schemes.isEmpty && schemes.allSatisfy { $0 == "approov" || $0 == "approov-signature" } }
+
+    /// Returns the challenges that Foundation on Linux does not take for one of the scheme Basic.
+    ///
+    /// Foundation also splits at the commas inside quoted strings.
+    ///
+    /// - Parameter text: The field's lines, joined with commas.
+    /// - Returns: The other challenges; nil if there is none.
+    static func withoutBasic(_ text: String) -> String? {
+        var challenges: [String] = []
+        for part in parts(of: text.utf8[...]) {
+            if beginning(of: part) == nil, let last = challenges.popLast() {
+                challenges.append("\(last), \(part)")
+            } else {
+                challenges.append(String(part))
+            }
+        }
+        let others = challenges.filter { challenge in
+            !challenge.split(separator: ",").contains { $0.drop { $0 == " " || $0 == "\t" }.lowercased().hasPrefix("basic") }
+        }
+        return others.isEmpty ? nil : others.joined(separator: ", ")
+    }
+
+    /// The scheme of the challenge that begins with a part, and what follows it; nil if the part is a further parameter.
+    private static func beginning(of part: Substring) -> (scheme: Substring, rest: Substring)? {
+        let word = part.prefix { $0 != " " && $0 != "\t" && $0 != "=" }
+        let rest = part.dropFirst(word.count).drop { $0 == " " || $0 == "\t" }
+        return rest.first == "=" ? nil : (word, rest)
+    }
 
     /// Splits at the commas outside quoted strings.
     private static func parts(of bytes: String.UTF8View.SubSequence) -> [Substring] {

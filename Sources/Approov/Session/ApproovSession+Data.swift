@@ -181,8 +181,11 @@ extension ApproovSession {
     }
 
     /// Has the wrapped session perform a request, and validates its response.
+    ///
+    /// Foundation ends no task whose protocol class does not answer, so the session's own total timeout applies.
     func wrappedData(for request: URLRequest, limit: Int? = nil, isStreamed: Bool = false) async throws -> (Data, HTTPURLResponse) {
-        let (data, head) = try await wrapped.data(for: request, limit: limit)
+        let deadline = RequestDeadline(after: performer.totalTimeout, on: performer.time)
+        let (data, head) = try await deadline.limit { [wrapped] in try await wrapped.data(for: request, limit: limit) }
         let validation = performer.stations.validation
         if !validation.isOff { try validation.validate(head, isStreamed ? nil : data) }
         return (data, head)

@@ -27,6 +27,8 @@ import Synchronization
 ///   requests to protected hosts and requests that must not be sent at all: plain http to a host with an evaluator, or any request to a
 ///   host without an evaluator where every host must have one. The session does not control what a protocol class sends, and the pins of
 ///   evaluators do not apply to it: install no protocol class in production. Foundation's own loaders never see an http or https request.
+///   A request whose protocol class does not answer ends after `timeoutIntervalForResource`, and so does one whose protocol class answers
+///   with status 401 and a Basic challenge, because Foundation on Linux never ends it.
 ///
 /// The wrapped session also performs requests whose scheme is neither http nor https.
 ///

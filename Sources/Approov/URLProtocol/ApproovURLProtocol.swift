@@ -25,6 +25,7 @@ import Synchronization
 ///   `timeoutInterval` applies.
 /// - Foundation does not call a task's own delegate (`URLSessionTask.delegate`, `data(for:delegate:)`).
 /// - A redirect is returned as the response. Nothing is cached.
+/// - A response with status 401 comes without its challenges of the scheme Basic, with which Foundation would never end the task.
 ///
 /// The certificate paths of the relay and the key URL's server are validated with the system's roots, or as the given trust manager says.
 public final class ApproovURLProtocol: URLProtocol {

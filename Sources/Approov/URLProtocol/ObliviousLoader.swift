@@ -116,10 +116,22 @@ final class ObliviousLoader: Sendable {
                 policy: try configuration.policy(), options: options)
             let response = try await send(outgoing, configuration)
             let body = try await response.body.collect(upTo: ObliviousChannel.maximumWholeBytes)
-            return (try configuration.heads.head(of: response, to: request.url ?? URL(filePath: "/")), Data(body))
+            return (try configuration.heads.head(of: Self.deliverable(response), to: request.url ?? URL(filePath: "/")), Data(body))
         } catch {
             throw error.asApproovError()
         }
+    }
+
+    /// The response without Basic challenges, if its status is 401.
+    ///
+    /// Foundation on Linux waits for a credential that a task with a `URLProtocol` never gets, so the task would never end.
+    private static func deliverable(_ response: TransportResponse) -> TransportResponse {
+        let challenges = response.headerFields[values: .wwwAuthenticate]
+        guard response.status == 401, !challenges.isEmpty else { return response }
+        var fields = response.headerFields
+        fields[.wwwAuthenticate] = AuthenticationChallenges.withoutBasic(challenges.joined(separator: ", "))
+        return TransportResponse(
+            status: response.status, headerFields: fields, url: response.url, body: response.body)
     }
 
     private func send(_ request: TransportRequest, _ configuration: Configuration) async throws -> TransportResponse {

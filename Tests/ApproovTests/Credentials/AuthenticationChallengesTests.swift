@@ -28,6 +28,22 @@ import Testing
         #expect(AuthenticationChallenges(text).isScopeInsufficient == isInsufficient)
     }
 
+    @Test(
+        "The challenges without Basic are those that Foundation cannot take for it, in their order and with their parameters",
+        arguments: [
+            ("", nil), ("Basic", nil), (#"Basic realm="x", charset="UTF-8""#, nil), (#"BASIC realm=x, Bearer"#, "Bearer"),
+            (
+                #"Bearer realm="a, b", error="invalid_token", basic realm=x, Approov"#,
+                #"Bearer realm="a, b", error="invalid_token", Approov"#
+            ),
+            (#"Bearer realm="a, Basic realm=b", Approov"#, "Approov"), (#"Bearer realm="unterminated, Basic realm=b"#, nil),
+            (#"Digest realm="Basic", nonce=n"#, #"Digest realm="Basic", nonce=n"#), ("realm=x, Bearer", "realm=x, Bearer"),
+            ("Negotiate abc==, Basic abc==", "Negotiate abc=="), (",, ,Bearer", "Bearer"),
+        ])
+    func withoutBasic(_ text: String, _ expected: String?) {
+        #expect(AuthenticationChallenges.withoutBasic(text) == expected)
+    }
+
     @Test("A challenge concerns attestation alone if no other one stands beside it")
     func attestation() {
         #expect(AuthenticationChallenges("Approov").concernAttestationAlone)

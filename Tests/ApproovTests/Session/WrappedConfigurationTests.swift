@@ -262,6 +262,7 @@ import Testing
         override class func canInit(with request: URLRequest) -> Bool { request.url?.host()?.hasSuffix(".test") ?? false }
         override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
         override func startLoading() {
+            if request.url?.path() == "/hangs" { return }
             if request.url?.path() == "/fails" {
                 client?.urlProtocol(self, didFailWithError: URLError(.timedOut))
                 return
@@ -337,6 +338,34 @@ import Testing
             #expect((error?.cause as? URLError)?.code == .timedOut, "\(name)")
             // The upload is a POST, which may have been executed.
             #expect(error?.isRetryable == (name != "upload"), "\(name)")
+        }
+    }
+
+    @Test("A protocol class that never answers ends with the resource timeout, in every method")
+    func hangingClass() async throws {
+        let world = try World()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Mock.self]
+        configuration.timeoutIntervalForResource = 70
+        let session = try world.session(configuration: configuration)
+        let hanging = URLRequest("https://mock.test/hangs")
+        let calls: [(String, @Sendable () async throws -> Void)] = [
+            ("data", { _ = try await session.data(for: hanging) }), ("bytes", { _ = try await session.bytes(for: hanging) }),
+            ("download", { _ = try await session.download(for: hanging) }),
+            ("upload", { _ = try await session.upload(for: URLRequest("https://mock.test/hangs", method: "POST"), from: Data()) }),
+        ]
+        for (name, call) in calls {
+            let result = Shared<Result<Void, any Error>?>(nil)
+            let task = Task { try await call() }
+            let watch = Task { result.value = await task.result }
+            let isBegun = await eventually { world.clock.sleeperCount == 1 }
+            #expect(isBegun, "\(name)")
+            world.clock.advance(by: .seconds(70))
+            #expect(await eventually { result.value != nil }, "\(name)")
+            task.cancel()
+            await watch.value
+            let error = #expect(throws: ApproovError.self, "\(name)") { try result.value?.get() }
+            #expect(error?.code == .timedOut && error?.isRetryable == false, "\(name)")
         }
     }
 

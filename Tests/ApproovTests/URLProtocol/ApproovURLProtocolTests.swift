@@ -95,6 +95,37 @@ struct ApproovURLProtocolTests {
         await server.stop()
     }
 
+    @Test(
+        "A response with status 401 arrives without its Basic challenge, with which the task would never end",
+        arguments: [
+            (["Basic realm=\"x\""], nil),
+            (["Bearer error=\"invalid_token\", basic realm=x, Approov"], "Bearer error=\"invalid_token\", Approov"),
+            (["Basic realm=\"x\", charset=\"UTF-8\"", "Bearer"], "Bearer"), (["Bearer realm=\"a, Basic realm=b\""], nil),
+            (["Digest realm=\"Basic\", nonce=\"n\""], "Digest realm=\"Basic\", nonce=\"n\""),
+        ] as [([String], String?)])
+    func basicChallenge(challenges: [String], left: String?) async throws {
+        gateway.script.change { script in
+            script.host = { _ in
+                var fields: HTTPFields = [.contentType: "text/plain"]
+                for challenge in challenges { fields.append(HTTPField(name: .wwwAuthenticate, value: challenge)) }
+                return BinaryHTTPResponse(head: HTTPResponse(status: .unauthorized, headerFields: fields), body: Data("refused".utf8))
+            }
+        }
+        try await enabled {
+            let result = Shared<Result<(Data, URLResponse), any Error>?>(nil)
+            let task = Task { [session] in try await session.data(for: URLRequest("https://any.test/")) }
+            let watch = Task { result.value = await task.result }
+            #expect(await eventually { result.value != nil })
+            task.cancel()
+            await watch.value
+            let (data, response) = try #require(result.value).get()
+            let head = try #require(response as? HTTPURLResponse)
+            #expect(head.statusCode == 401 && data == Data("refused".utf8))
+            #expect(head.value(forHTTPHeaderField: "WWW-Authenticate") == left)
+            #expect(head.value(forHTTPHeaderField: "Content-Type") == "text/plain")
+        }
+    }
+
     @Test("The protocol is off at first, and then claims no request")
     func off() {
         #expect(!ObliviousLoader().isEnabled)
