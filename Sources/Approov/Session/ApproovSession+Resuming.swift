@@ -26,9 +26,9 @@ extension ApproovSession {
     /// - Returns: The URL of a file with mode 0600, and the response's head. The file is the content if the status is 200, 206 or 416. A
     ///   response with another status is written to a separate file, and the token remains valid.
     /// - Throws: ``ApproovError`` with code `badRequest` when the request is no plain GET or does not fit the token, with code `bodyFailed`
-    ///   when the file is missing, is not a file that a download made, or cannot be written, with code `permanentError` when the server
-    ///   reports that there is no rest (416) and the file is not the content, which removes the file, and with other codes when the request
-    ///   fails; `CancellationError` as soon as the task is cancelled.
+    ///   when the file is missing, is not a file that a download made, is open in another download, or cannot be written, with code
+    ///   `permanentError` when the server reports that there is no rest (416) and the file is not the content, which removes the file, and
+    ///   with other codes when the request fails; `CancellationError` as soon as the task is cancelled.
     nonisolated(nonsending) public func download(
         for request: URLRequest, resuming token: ResumeToken?, onToken: (@Sendable (ResumeToken) -> Void)? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil

@@ -1,6 +1,8 @@
 import Foundation
 
 /// A temporary file that only its owner may read (mode 0600), written part by part and removed unless kept.
+///
+/// A file that is open is locked, so that two downloads never write it, in this process or in several.
 struct DownloadFile: ~Copyable {
     private static let prefix = "approov-download-"
 
@@ -18,6 +20,8 @@ struct DownloadFile: ~Copyable {
         let url = FileManager.default.temporaryDirectory.appending(path: name)
         let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(errno) }
+        // A token of this download may be used before the download ends. No other download knows the file yet, so the lock is free.
+        _ = Self.lock(descriptor)
         self.url = url
         self.descriptor = descriptor
         size = 0
@@ -30,7 +34,7 @@ struct DownloadFile: ~Copyable {
     /// - Parameters:
     ///   - url: The file.
     ///   - size: The number of bytes that count; ``cut(to:)`` removes what comes after them.
-    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file is missing, shorter, or not such a file.
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the file is missing, shorter, not such a file, or open in another download.
     init(resuming url: URL, size: Int) throws {
         let name = url.lastPathComponent
         guard url.isFileURL, name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
@@ -43,6 +47,11 @@ struct DownloadFile: ~Copyable {
         guard isOurs, size >= 0, Int(status.st_size) >= size else {
             close(descriptor)
             throw Self.notResumable
+        }
+        guard Self.lock(descriptor) else {
+            close(descriptor)
+            throw ApproovError(
+                .bodyFailed, "the download is already being resumed, or has not ended: wait for it, or cancel it and use its newest token")
         }
         self.url = url
         self.descriptor = descriptor
@@ -57,9 +66,16 @@ struct DownloadFile: ~Copyable {
     }
 
     deinit {
-        close(descriptor)
         if !isKept { unlink(url.path(percentEncoded: false)) }
+        // A process that is being started may still have the descriptor for a moment, and with it the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
+
+    /// Locks an open file until it is closed.
+    ///
+    /// - Returns: Whether no other download has it open; true also where the file system has no locks.
+    private static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     /// Whether no bytes come after those that count.
     var isExact: Bool {

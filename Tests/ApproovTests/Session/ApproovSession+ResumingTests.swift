@@ -354,6 +354,60 @@ import Testing
         let tokens = Shared<[ResumeToken]>([])
         _ = try? await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
         let token = try #require(tokens.value.last)
+    @Test("A download that is under way cannot be resumed a second time", arguments: [false, true])
+    func twice(isResumed: Bool) async throws {
+        let world = try World()
+        let (isHeld, goOn) = (Shared(false), Gate())
+        world.api.value = { request in
+            var fields: HTTPFields = [.eTag: "\"v1\"", .contentLength: "1000"]
+            let start = request.headerFields[.range].flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+            if start > 0 { (fields[.contentRange], fields[.contentLength]) = ("bytes \(start)-999/1000", "\(1_000 - start)") }
+            let next = Shared(start)
+            let parts = AsyncThrowingStream<[UInt8], any Error>(unfolding: {
+                let offset = next.value
+                guard offset < 1_000 else { return nil }
+                if offset == 500 {
+                    guard isHeld.value else { throw TransportError(.connectionLost, "cut") }
+                    try await goOn.wait()
+                }
+                next.value = offset + 250
+                return [UInt8](repeating: UInt8(offset / 250), count: 250)
+            })
+            return TransportResponse(status: start > 0 ? 206 : 200, headerFields: fields, url: request.url, body: ResponseBody(parts))
+        }
+        let session = try world.session()
+        let request = URLRequest("https://api.test/file")
+        let tokens = Shared<[ResumeToken]>([])
+        if isResumed {
+            await #expect(throws: ApproovError(.networkingError, "")) {
+                try await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+            }
+        }
+        isHeld.value = true
+        let first = Task { [token = tokens.value.last] in
+            try await session.download(for: request, resuming: token) { token in tokens.change { $0.append(token) } }
+        }
+        #expect(await eventually { goOn.waiterCount == 1 })
+        let token = try #require(tokens.value.last)
+        #expect(token.offset == (isResumed ? 500 : 0))
+        let sent = world.apiRequests.count
+        let result = Shared<Result<(URL, HTTPURLResponse), any Error>?>(nil)
+        let second = Task { try await session.download(for: request, resuming: token) }
+        let watch = Task { result.value = await second.result }
+        #expect(await eventually { result.value != nil })
+        second.cancel()
+        await watch.value
+        let error = #expect(throws: ApproovError.self) { try result.value?.get() }
+        #expect(error?.code == .bodyFailed && error?.message.contains("already") == true)
+        #expect(world.apiRequests.count == sent)
+        goOn.open()
+        let (file, _) = try await first.value
+        #expect(try Data(contentsOf: file) == Data((0..<1_000).map { UInt8($0 / 250) }))
+        // The end of the download releases the file.
+        #expect(try await session.download(for: request, resuming: token).0 == file)
+        try FileManager.default.removeItem(at: file)
+    }
+
         #expect(token.offset == 400)
         target.value = "https://other.test/target"
         let (file, head) = try await session.download(for: request, resuming: token)
