@@ -103,6 +103,8 @@ public final class ApproovTask: Sendable {
     }
 
     /// Cancels the task; the completion handler gets a `CancellationError`, unless the request has already finished.
+    ///
+    /// This call does not run the handler; another task does.
     public func cancel() {
         let (work, isUnstarted) = guarded.withLock { guarded -> (Task<Void, Never>?, Bool) in
             guard guarded.state == .suspended || guarded.state == .running else { return (nil, false) }
@@ -110,7 +112,9 @@ public final class ApproovTask: Sendable {
             return (guarded.work, guarded.work == nil)
         }
         work?.cancel()
-        if isUnstarted {
+        guard isUnstarted else { return }
+        // Not on the caller's stack: the caller may hold a lock that the handler takes.
+        Task { [self, cancelled] in
             cancelled()
             complete()
         }

@@ -109,6 +109,31 @@ import Testing
         #expect(world.apiRequests.count == 1)
     }
 
+    @Test("A task that is cancelled before it starts calls its handler on no stack of the caller, who may hold a lock")
+    func cancelUnstarted() async throws {
+        let session = try World().session()
+        let ended = Shared<[(any Error)?]>([])
+        let tasks = [
+            session.dataTask(with: URLRequest("https://api.test/")) { _, _, error in
+                ended.change { $0.append(error) }
+            },
+            session.downloadTask(with: URLRequest("https://api.test/")) { _, _, error in
+                ended.change { $0.append(error) }
+            },
+        ]
+        for task in tasks {
+            ended.change { errors in
+                errors = []
+                // The handler waits for the lock that this closure holds.
+                task.cancel()
+                task.cancel()
+                #expect(task.state == .canceling)
+            }
+            #expect(await eventually { task.state == .completed })
+            #expect(ended.value.count == 1 && ended.value[0] is CancellationError)
+        }
+    }
+
     /// A task that was suspended while it waited for its token, which it then got, and where its status comes.
     private func suspendedTask(of session: ApproovSession, in world: World) async throws -> (ApproovTask, Shared<Int?>) {
         let attesting = Gate()
