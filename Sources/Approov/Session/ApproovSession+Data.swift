@@ -160,7 +160,7 @@ extension ApproovSession {
         _ request: URLRequest, _ body: RequestBody?, _ observation: RequestObservation
     ) async throws -> (Data, HTTPURLResponse) {
         let (request, body) = request.sending(body)
-        if try isWrapped(request) {
+        if try isWrapped(request, isAdmitted: observation.isAdmitted) {
             return try await observation.waiting { [self, limit = observation.bodyLimit] in
                 try await wrappedData(for: await request.carrying(body), limit: limit)
             }

@@ -33,7 +33,7 @@ extension ApproovSession {
     }
 
     private func save(_ request: URLRequest, _ observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
-        if try isWrapped(request) {
+        if try isWrapped(request, isAdmitted: observation.isAdmitted) {
             let (data, head) = try await wrappedData(for: request, isStreamed: true)
             var file = try DownloadFile()
             try file.write([UInt8](data))

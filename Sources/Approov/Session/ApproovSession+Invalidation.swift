@@ -1,6 +1,8 @@
 extension ApproovSession {
     /// Lets the requests under way end, and refuses further ones with code `sessionInvalidated`.
     ///
+    /// A task that was made before can still be started, and ends as usual.
+    ///
     /// The wrapped `URLSession` and the service stay as they are.
     public func finishTasksAndInvalidate() {
         cancelPrefetching()
@@ -13,6 +15,8 @@ extension ApproovSession {
     /// a gate, before a retry, or while their task is suspended; nothing more of them is sent. A request that waits in the app's own code,
     /// such as an interceptor, ends when that code returns. A `transport` other than `CurlTransport` finishes what it has begun, and the
     /// wrapped `URLSession` finishes the requests that it performs itself. The wrapped session and the service stay usable.
+    ///
+    /// The handler of a task that was not started gets a `CancellationError`.
     public func invalidateAndCancel() {
         cancelPrefetching()
         performer.stations.life.cancel(on: performer.stations.transport.transport)

@@ -102,6 +102,8 @@ extension ApproovSession {
         downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
     }
 
+    private var life: SessionLife { performer.stations.life }
+
     private func newTaskIdentifier() -> Int { lastTaskIdentifier.add(1, ordering: .relaxed).newValue }
 
     /// Creates a task that leaves a file.
@@ -118,8 +120,8 @@ extension ApproovSession {
         let (report, control) = (TaskReport(), TransferControl())
         let observation = RequestObservation(
             onDownload: { value in report.change { $0.download = value } }, control: control, isStreamed: true,
-            flight: flights?.begin(request))
-        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
+            flight: flights?.begin(request), isAdmitted: life.isValid)
+        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control, life: life) { [self] in
             do {
                 let (file, response) = try await perform(self, observation)
                 defer { try? FileManager.default.removeItem(at: file) }
@@ -148,8 +150,9 @@ extension ApproovSession {
         let (report, control) = (TaskReport(), TransferControl())
         let observation = RequestObservation(
             onUpload: { value in report.change { $0.upload = value } },
-            onDownload: { value in report.change { $0.download = value } }, control: control, flight: flights?.begin(request))
-        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control) { [self] in
+            onDownload: { value in report.change { $0.download = value } }, control: control, flight: flights?.begin(request),
+            isAdmitted: life.isValid)
+        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control, life: life) { [self] in
             do {
                 let (data, response) = try await perform(self, observation)
                 // As late as possible: the response must not reach the next user's code.

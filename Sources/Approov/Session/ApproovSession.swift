@@ -268,9 +268,13 @@ public final class ApproovSession: Sendable {
     ///
     /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, with code `obliviousError`
     ///   when the request must go over a relay but its scheme does not allow that, and with code `badRequest` when its URL cannot be
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - isAdmitted: Whether its task was made before the session was invalidated.
+    /// - Returns: Whether it does.
     ///   requested.
-    func isWrapped(_ request: URLRequest) throws -> Bool {
-        try performer.stations.life.checkBegin()
+    func isWrapped(_ request: URLRequest, isAdmitted: Bool = false) throws -> Bool {
+        try performer.stations.life.checkBegin(isAdmitted: isAdmitted)
         let allowedHosts = performer.stations.allowList.allowedHosts
         if WrappedSession.isForeign(request) {
             if allowedHosts != nil { throw AllowedHosts.foreignScheme }

@@ -21,6 +21,8 @@ public final class ApproovTask: Sendable {
     private struct Guarded {
         var state = State.suspended
         var work: Task<Void, Never>?
+        /// The number under which the session's life knows the task; nil once it does not.
+        var id: UInt64?
     }
 
     private let guarded = Mutex(Guarded())
@@ -28,6 +30,7 @@ public final class ApproovTask: Sendable {
     private let control: TransferControl
     private let work: @Sendable () async -> Void
     private let cancelled: @Sendable () -> Void
+    private let life: SessionLife
 
     /// Creates a task.
     ///
@@ -35,10 +38,11 @@ public final class ApproovTask: Sendable {
     ///   - identifier: The task's number.
     ///   - report: The object in which `work` reports progress.
     ///   - control: Suspends the transfers of `work`.
+    ///   - life: The life of the task's session, whose cancellation cancels the task if it was not started.
     ///   - work: Performs the request and calls the completion handler.
     ///   - cancelled: Calls the completion handler when the task is cancelled before it starts.
     init(
-        identifier: Int, report: TaskReport, control: TransferControl, work: @escaping @Sendable () async -> Void,
+        identifier: Int, report: TaskReport, control: TransferControl, life: SessionLife, work: @escaping @Sendable () async -> Void,
         cancelled: @escaping @Sendable () -> Void
     ) {
         taskIdentifier = identifier
@@ -46,6 +50,17 @@ public final class ApproovTask: Sendable {
         self.control = control
         self.work = work
         self.cancelled = cancelled
+        self.life = life
+        let id = life.note(self)
+        guarded.withLock { $0.id = id }
+    }
+
+    deinit { forget() }
+
+    /// Has the session's life forget the task.
+    private func forget() {
+        let id = guarded.withLock { $0.id.take() }
+        if let id { life.forget(id) }
     }
 
     /// What the task does now.
@@ -76,6 +91,7 @@ public final class ApproovTask: Sendable {
             }
             return false
         }
+        forget()
         // The state may have changed again, so the control follows it, not this call.
         if isResumed { updateControl() }
     }
@@ -105,14 +121,22 @@ public final class ApproovTask: Sendable {
     /// Cancels the task; the completion handler gets a `CancellationError`, unless the request has already finished.
     ///
     /// This call does not run the handler; another task does.
-    public func cancel() {
+    public func cancel() { cancel(onlyUnstarted: false) }
+
+    /// Cancels the task if it was not started.
+    func cancelUnstarted() { cancel(onlyUnstarted: true) }
+
+    private func cancel(onlyUnstarted: Bool) {
         let (work, isUnstarted) = guarded.withLock { guarded -> (Task<Void, Never>?, Bool) in
-            guard guarded.state == .suspended || guarded.state == .running else { return (nil, false) }
+            guard guarded.state == .suspended || guarded.state == .running, !onlyUnstarted || guarded.work == nil else {
+                return (nil, false)
+            }
             guarded.state = .canceling
             return (guarded.work, guarded.work == nil)
         }
         work?.cancel()
         guard isUnstarted else { return }
+        forget()
         // Not on the caller's stack: the caller may hold a lock that the handler takes.
         Task { [self, cancelled] in
             cancelled()

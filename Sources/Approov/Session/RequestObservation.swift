@@ -22,6 +22,8 @@ struct RequestObservation: Sendable {
     var isResuming = false
     /// The request that may be wiped; nil in a session that tracks none.
     var flight: RequestFlight?
+    /// Whether the request belongs to a task that was made while the session was valid; it may begin until the session is cancelled.
+    var isAdmitted = false
     /// Whether a wipe cancels each wait of the request by itself, so that the whole request needs no separate task.
     var cancelsWaits = false
     /// The call, for those who watch it; nil if no one does.

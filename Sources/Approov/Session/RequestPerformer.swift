@@ -33,7 +33,7 @@ struct RequestPerformer: Sendable {
     /// - Returns: The request as sent last, with its response.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
-        try stations.life.checkBegin()
+        try stations.life.checkBegin(isAdmitted: observation.isAdmitted)
         let deadline = RequestDeadline(after: totalTimeout, on: time, in: stations.life)
         var first = try RedirectStep(request, body: body, urls: urls)
         var step = first

@@ -15,18 +15,50 @@ final class SessionLife: Sendable {
         var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
     }
 
+    /// The tasks that were made and not started; weak, because a task keeps its session.
+    private struct Unstarted {
+        struct Reference {
+            weak var task: ApproovTask?
+        }
+
+        var lastID: UInt64 = 0
+        var tasks: [UInt64: Reference] = [:]
+    }
+
     private let phase = Atomic(Phase.valid)
+    private let unstarted = Mutex(Unstarted())
     /// The requests that wait for anything but a transfer.
     private let waiters = Mutex(Waiters())
     /// The transfers of the session's requests.
     let transfers = TransferGroup()
 
+    /// Whether further requests may begin.
+    var isValid: Bool { phase.load(ordering: .relaxed) == .valid }
+
     /// Checks whether a request may begin.
     ///
-    /// - Throws: ``ApproovError`` with code `sessionInvalidated` after the session was invalidated.
-    func checkBegin() throws {
-        guard phase.load(ordering: .relaxed) == .valid else { throw Self.ended }
+    /// - Parameter isAdmitted: Whether the request's task was made before the session was invalidated.
+    /// - Throws: ``ApproovError`` with code `sessionInvalidated` after the session was invalidated; for an admitted request, after its
+    ///   requests were cancelled.
+    func checkBegin(isAdmitted: Bool = false) throws {
+        let phase = phase.load(ordering: .relaxed)
+        guard phase == .valid || isAdmitted && phase == .finishing else { throw Self.ended }
     }
+
+    /// Notes a task, which is cancelled with the session if it was not started until then.
+    ///
+    /// - Parameter task: The task.
+    /// - Returns: The number for ``forget(_:)``.
+    func note(_ task: ApproovTask) -> UInt64 {
+        unstarted.withLock { unstarted in
+            unstarted.lastID += 1
+            unstarted.tasks[unstarted.lastID] = Unstarted.Reference(task: task)
+            return unstarted.lastID
+        }
+    }
+
+    /// Forgets a task that was started, cancelled or given up.
+    func forget(_ id: UInt64) { unstarted.withLock { _ = $0.tasks.removeValue(forKey: id) } }
 
     /// Checks whether a request that has begun may go on.
     ///
@@ -48,6 +80,8 @@ final class SessionLife: Sendable {
             return waiters.continuations
         }
         for continuation in waiting.values { continuation.resume() }
+        let tasks = unstarted.withLock { $0.tasks.values.compactMap(\.task) }
+        for task in tasks { task.cancelUnstarted() }
         transfers.cancel(with: Self.ended)
         (transport as? CurlTransport)?.cancel(transfers)
     }

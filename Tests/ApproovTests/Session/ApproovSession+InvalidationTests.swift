@@ -83,6 +83,60 @@ import Testing
         await site.stop()
     }
 
+    /// The tasks of each kind that are made and not started, and the outcomes that their handlers got.
+    private func tasks(of session: ApproovSession, _ url: URL) -> (tasks: [ApproovTask], outcomes: Shared<[Result<Int, any Error>]>) {
+        let outcomes = Shared<[Result<Int, any Error>]>([])
+        @Sendable func note(_ response: URLResponse?, _ error: (any Error)?) {
+            outcomes.change { $0.append(error.map { .failure($0) } ?? .success((response as? HTTPURLResponse)?.statusCode ?? 0)) }
+        }
+        let tasks = [
+            session.dataTask(with: url) { _, response, error in note(response, error) },
+            session.downloadTask(with: url) { _, response, error in note(response, error) },
+            session.uploadTask(with: URLRequest(url.absoluteString, method: "PUT"), from: Data("x".utf8)) { _, response, error in
+                note(response, error)
+            },
+        ]
+        return (tasks, outcomes)
+    }
+
+    @Test("A cancelled session ends the tasks that were made and not started with CancellationError, and nothing is sent for them")
+    func unstartedTasks() async throws {
+        let site = try await Self.site(Gate())
+        let session = try site.session()
+        let (tasks, outcomes) = tasks(of: session, site.url("/"))
+        let (others, otherOutcomes) = self.tasks(of: try site.session(), site.url("/"))
+        session.invalidateAndCancel()
+        #expect(await eventually { tasks.allSatisfy { $0.state == .completed } })
+        #expect(outcomes.value.count == 3)
+        for outcome in outcomes.value { #expect(throws: CancellationError.self) { try outcome.get() } }
+        for task in tasks { task.resume() }
+        #expect(tasks.allSatisfy { $0.state == .completed } && others.allSatisfy { $0.state == .suspended })
+        #expect(otherOutcomes.value.isEmpty)
+        // A task that is made afterwards gets the error of every other request.
+        let (late, lateOutcomes) = self.tasks(of: session, site.url("/"))
+        for task in late { task.resume() }
+        #expect(await eventually { late.allSatisfy { $0.state == .completed } })
+        #expect(lateOutcomes.value.count == 3)
+        for outcome in lateOutcomes.value { #expect(throws: ApproovError(.sessionInvalidated, "")) { try outcome.get() } }
+        #expect(outcomes.value.count == 3 && site.server.counters.requests == 0)
+        await site.stop()
+    }
+
+    @Test("A session that finishes lets the tasks that exist start and end, and no task that is made afterwards")
+    func tasksOfFinishing() async throws {
+        let site = try await Self.site(Gate())
+        let session = try site.session()
+        let (tasks, outcomes) = tasks(of: session, site.url("/"))
+        session.finishTasksAndInvalidate()
+        let (late, lateOutcomes) = self.tasks(of: session, site.url("/"))
+        for task in tasks + late { task.resume() }
+        #expect(await eventually { (tasks + late).allSatisfy { $0.state == .completed } })
+        #expect(outcomes.value.map { try? $0.get() } == [200, 200, 200])
+        for outcome in lateOutcomes.value { #expect(throws: ApproovError(.sessionInvalidated, "")) { try outcome.get() } }
+        #expect(lateOutcomes.value.count == 3 && site.server.counters.requests == 3)
+        await site.stop()
+    }
+
     @Test("A request that waits at a gate fails when it passes in a cancelled session, and nothing is sent")
     func atGate() async throws {
         let site = try await Self.site(Gate())
