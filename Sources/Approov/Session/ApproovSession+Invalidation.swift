@@ -1,7 +1,8 @@
 extension ApproovSession {
     /// Lets the requests under way end, and refuses further ones with code `sessionInvalidated`.
     ///
-    /// A task that was made before can still be started, and ends as usual.
+    /// A task that was made before can still be started, and ends as usual. All sessions that were made from this one with
+    /// ``adding(interceptors:validators:)``, and the one that this session was made from, end with it.
     ///
     /// The wrapped `URLSession` and the service stay as they are.
     public func finishTasksAndInvalidate() {
@@ -16,7 +17,8 @@ extension ApproovSession {
     /// such as an interceptor, ends when that code returns. A `transport` other than `CurlTransport` finishes what it has begun, and the
     /// wrapped `URLSession` finishes the requests that it performs itself. The wrapped session and the service stay usable.
     ///
-    /// The handler of a task that was not started gets a `CancellationError`.
+    /// The handler of a task that was not started gets a `CancellationError`. All sessions that were made from this one with
+    /// ``adding(interceptors:validators:)``, and the one that this session was made from, end with it.
     public func invalidateAndCancel() {
         cancelPrefetching()
         performer.stations.life.cancel(on: performer.stations.transport.transport)

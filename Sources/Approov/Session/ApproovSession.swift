@@ -198,6 +198,8 @@ public final class ApproovSession: Sendable {
     /// Returns a session that shares cookies, tokens and connections with this one, and calls further interceptors and validators after
     /// its own.
     ///
+    /// The two also end together: ``finishTasksAndInvalidate()`` and ``invalidateAndCancel()`` of one end the other.
+    ///
     /// - Parameters:
     ///   - interceptors: The further interceptors, in their order.
     ///   - validators: The further validators, in their order.
@@ -266,12 +268,12 @@ public final class ApproovSession: Sendable {
 
     /// Whether the wrapped session performs the request.
     ///
-    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, with code `obliviousError`
-    ///   when the request must go over a relay but its scheme does not allow that, and with code `badRequest` when its URL cannot be
     /// - Parameters:
     ///   - request: The request.
     ///   - isAdmitted: Whether its task was made before the session was invalidated.
     /// - Returns: Whether it does.
+    /// - Throws: ``ApproovError`` with code `hostNotAllowed` when the list of allowed hosts does not allow it, with code `obliviousError`
+    ///   when the request must go over a relay but its scheme does not allow that, and with code `badRequest` when its URL cannot be
     ///   requested.
     func isWrapped(_ request: URLRequest, isAdmitted: Bool = false) throws -> Bool {
         try performer.stations.life.checkBegin(isAdmitted: isAdmitted)

@@ -137,6 +137,25 @@ import Testing
         await site.stop()
     }
 
+    @Test("A session made with adding ends with the original, and the original with it", arguments: [false, true], [false, true])
+    func adding(isOriginalEnded: Bool, isCancelled: Bool) async throws {
+        let gate = Gate()
+        let site = try await Self.site(gate)
+        let original = try site.session()
+        let added = try original.adding(interceptors: [])
+        let (ended, other) = isOriginalEnded ? (original, added) : (added, original)
+        let waiting = Task { try await other.data(from: site.url("/wait")).0 }
+        #expect(await eventually { site.server.counters.requests == 1 })
+        if isCancelled { ended.invalidateAndCancel() } else { ended.finishTasksAndInvalidate() }
+        await #expect(throws: ApproovError(.sessionInvalidated, "")) { try await other.data(from: site.url("/")) }
+        if !isCancelled { gate.open() }
+        let result = await waiting.result
+        #expect((try? result.get()) == (isCancelled ? nil : Data("answer".utf8)))
+        gate.open()
+        #expect(site.server.counters.requests == 1)
+        await site.stop()
+    }
+
     @Test("A request that waits at a gate fails when it passes in a cancelled session, and nothing is sent")
     func atGate() async throws {
         let site = try await Self.site(Gate())
