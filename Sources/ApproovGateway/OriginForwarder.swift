@@ -55,7 +55,7 @@ struct OriginForwarder: Sendable {
             throw InnerProblem.forbidden
         }
         let dates = head.headerFields[values: .date]
-        let date = dates.count == 1 ? HTTPDate.parse(dates[0]) : nil
+        let date = dates.count == 1 ? HTTPDate.parse(dates[0], now: time.date) : nil
         if date == nil, !dates.isEmpty {
             metrics.count(.date)
             throw InnerProblem.date

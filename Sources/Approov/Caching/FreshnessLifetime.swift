@@ -13,14 +13,16 @@ package enum FreshnessLifetime {
         let directives = directives(fields)
         // This cache has no validators, so it cannot use a no-cache response.
         guard !directives.contains(where: { $0.name == "no-store" || $0.name == "no-cache" }) else { return .zero }
-        let date = fields[.date].flatMap(HTTPDate.parse)
+        let date = fields[.date].flatMap { HTTPDate.parse($0, now: now) }
         let stated: Int64
         if let maxAge = directives.first(where: { $0.name == "max-age" }) {
             guard let seconds = seconds(maxAge.value) else { return .zero }
             stated = seconds
         } else {
             // Without exactly one valid Expires field, the response counts as expired.
-            guard fields[values: .expires].count == 1, let expires = fields[.expires].flatMap(HTTPDate.parse) else { return .zero }
+            guard fields[values: .expires].count == 1, let expires = fields[.expires].flatMap({ HTTPDate.parse($0, now: now) }) else {
+                return .zero
+            }
             stated = Int64(max(0, min(expires.timeIntervalSince(date ?? now), 1e9)))
         }
         var age: Int64

@@ -182,7 +182,7 @@ struct ObliviousChannel: Sendable {
         guard response.status == 400 else { return response }
         let (problem, again) = try await peek(response)
         guard problem == OHTTPProblemType.date, request.body.canBeSentAgain, !request.headerFields.contains(.date),
-            let date = response.headerFields[.date].flatMap(HTTPDate.parse),
+            let date = response.headerFields[.date].flatMap({ HTTPDate.parse($0, now: arrived) }),
             request.isIdempotent || Self.isClockWrong(at: date, sent: sent, arrived: arrived)
         else { return again }
         return try await send(request, date)

@@ -6,16 +6,52 @@ package enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Parses the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`; nil for every other.
-    package static func parse(_ text: String) -> Date? {
+    private static let longDays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+
+    /// Parses the preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`, and the obsolete ones that recipients must also accept:
+    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - now: The current time. A year of two digits means the latest year with these digits that is at most 50 years after it.
+    /// - Returns: The date; nil for every other form, and for a date before 1970.
+    package static func parse(_ text: String, now: Date = Date()) -> Date? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 6, words[0].hasSuffix(","), days.contains(String(words[0].dropLast())), words[5] == "GMT",
-            let month = months.firstIndex(of: String(words[2]))
-        else { return nil }
-        let time = words[4].split(separator: ":", omittingEmptySubsequences: false).map(number)
-        guard let day = number(words[1]), let year = number(words[3]), time.count == 3, let hour = time[0], let minute = time[1],
-            let second = time[2], (1...31).contains(day), (1970...9999).contains(year), (0...23).contains(hour),
-            (0...59).contains(minute), (0...60).contains(second)
+        switch words.count {
+        case 6 where words[5] == "GMT" && words[0].hasSuffix(",") && days.contains(String(words[0].dropLast())):
+            guard let year = number(words[3]) else { return nil }
+            return date(year: year, month: words[2], day: number(words[1]), time: words[4])
+        case 4 where words[3] == "GMT" && words[0].hasSuffix(",") && longDays.contains(String(words[0].dropLast())):
+            let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.map(\.utf8.count) == [2, 3, 2], let digits = number(parts[2]) else { return nil }
+            return date(digits: digits, month: parts[1], day: number(parts[0]), time: words[2], now: now)
+        // A day below ten has a second space in place of its first digit.
+        case 5 where words[2].utf8.count == 2 && days.contains(String(words[0])):
+            return number(words[4]).flatMap { date(year: $0, month: words[1], day: number(words[2]), time: words[3]) }
+        case 6 where words[2].isEmpty && words[3].utf8.count == 1 && days.contains(String(words[0])):
+            return number(words[5]).flatMap { date(year: $0, month: words[1], day: number(words[3]), time: words[4]) }
+        default: return nil
+        }
+    }
+
+    /// Returns the latest date whose year ends with two digits, and that is at most 50 years after `now`.
+    private static func date(digits: Int, month: Substring, day: Int?, time: Substring, now: Date) -> Date? {
+        var since1970 = time_t(min(max(0, now.timeIntervalSince1970), latest))
+        var parts = tm()
+        gmtime_r(&since1970, &parts)
+        let latestYear = Int(parts.tm_year) + 1_900 + 50
+        let year = latestYear - (latestYear - digits) % 100
+        guard year == latestYear else { return date(year: year, month: month, day: day, time: time) }
+        // In the last of the 50 years, the rest of the date decides. The year before it by 50 is this one.
+        guard let thisYear = date(year: year - 50, month: month, day: day, time: time) else { return nil }
+        return date(year: thisYear > now ? year - 100 : year, month: month, day: day, time: time)
+    }
+
+    private static func date(year: Int, month: Substring, day: Int?, time: Substring) -> Date? {
+        let time = time.split(separator: ":", omittingEmptySubsequences: false).map(number)
+        guard let day, time.count == 3, let hour = time[0], let minute = time[1], let second = time[2],
+            let month = months.firstIndex(of: String(month)), (1...31).contains(day), (1970...9999).contains(year),
+            (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         var parts = tm()
         parts.tm_year = Int32(year - 1_900)

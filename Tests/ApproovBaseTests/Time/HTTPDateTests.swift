@@ -35,13 +35,48 @@ struct HTTPDateTests {
         #expect(HTTPDate.parse("Sun, 31 Feb 2021 00:00:60 GMT") == HTTPDate.parse("Wed, 03 Mar 2021 00:01:00 GMT"))
     }
 
+    /// Sunday, 06 Nov 1994 08:49:37.
+    private static let example = Date(timeIntervalSince1970: 784_111_777)
+
+    @Test(
+        "The obsolete forms of RFC 850 and of asctime are read",
+        arguments: [
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777.0), ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Wednesday, 16-Nov-94 08:49:37 GMT", 784_975_777), ("Wed Nov 16 08:49:37 1994", 784_975_777),
+            ("Thu Jan  1 00:00:00 1970", 0), ("Saturday, 29-Feb-20 23:59:59 GMT", 1_583_020_799),
+        ])
+    func obsolete(text: String, seconds: Double) {
+        #expect(HTTPDate.parse(text, now: Self.example)?.timeIntervalSince1970 == seconds)
+    }
+
+    @Test("A year of two digits that would be more than 50 years in the future is the last one with these digits")
+    func twoDigitYear() throws {
+        for (year, expected) in [("94", 1994), ("95", 1995), ("44", 2044), ("45", 1945), ("70", 1970), ("00", 2000)] {
+            // A year before 1970 has no date here, as in the preferred form.
+            let date = HTTPDate.parse("Sunday, 05-Nov-\(year) 08:49:37 GMT", now: Self.example)
+            #expect(date == HTTPDate.parse("Sun, 05 Nov \(expected) 08:49:37 GMT"), "\(year)")
+        }
+        // The time counts, not the year alone: this is one second more than 50 years away.
+        let exact = HTTPDate.parse("Sunday, 06-Nov-44 08:49:37 GMT", now: Self.example)
+        #expect(exact == HTTPDate.parse("Sun, 06 Nov 2044 08:49:37 GMT"))
+        #expect(HTTPDate.parse("Sunday, 06-Nov-44 08:49:38 GMT", now: Self.example) == nil)
+        let later = try #require(HTTPDate.parse("Mon, 01 Jan 2080 00:00:00 GMT"))
+        #expect(HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: later) == HTTPDate.parse("Sat, 06 Nov 2094 08:49:37 GMT"))
+        #expect(HTTPDate.parse("Sunday, 06-Nov-10 08:49:37 GMT", now: later) == HTTPDate.parse("Sun, 06 Nov 2110 08:49:37 GMT"))
+        #expect(HTTPDate.parse("Sunday, 06-Nov-40 08:49:37 GMT", now: later) == HTTPDate.parse("Sun, 06 Nov 2040 08:49:37 GMT"))
+    }
+
     @Test(
         "Any other text is not a date",
         arguments: [
             "", "06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT ",
             "Sun, +6 Nov 1994 08:49:37 GMT",
-            "Sun, 06 Nov 1994 8:49 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
-            "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
+            "Sun, 06 Nov 1994 8:49 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 99999999999999999999 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT", "Sunday, 06-Nov-1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37", "Sunday, 06 Nov 94 08:49:37 GMT", "Sunday, 06-11-94 08:49:37 GMT",
+            "Sunday, 6-Nov-94 08:49:37 GMT",
+            "Sun Nov 6 08:49:37 1994", "Sun Nov 06 08:49:37 94", "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  66 08:49:37 1994",
+            "Sunday Nov  6 08:49:37 1994",
         ])
     func refused(text: String) {
         #expect(HTTPDate.parse(text) == nil)

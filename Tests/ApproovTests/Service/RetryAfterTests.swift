@@ -9,7 +9,8 @@ import Testing
     @Test(
         "A number of seconds and an HTTP date are accepted",
         arguments: [
-            ("0", 0), ("120", 120), (" 5 ", 5), ("99999999999999999999", 999_999_999), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+            ("0", 0), ("120", 120), (" 5 ", 5), ("99999999999999999999", 999_999_999),
+            ("0000000120", 120), ("00000000000000000000", 0), ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
             ("Sun, 06 Nov 1994 08:50:37 GMT", 60), ("Sun, 06 Nov 1993 08:50:37 GMT", 0), ("Sun, 06 Nov 2093 08:50:37 GMT", 86_400),
         ])
     func sound(_ text: String, _ seconds: Int) {
