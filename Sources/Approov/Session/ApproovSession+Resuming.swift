@@ -185,7 +185,7 @@ extension ApproovSession {
                 throw ApproovError(.networkingError, "the server sent more than the \(size) bytes that it announced; try again later")
             }
             try file.write(part)
-            onProgress?(TransferProgress(completed: file.size, total: token?.total))
+            onProgress?(TransferProgress(completed: file.size, total: size))
             guard let onToken, let stored = token, file.size - stored.offset >= stride else { continue }
             try file.store()
             token?.offset = file.size
