@@ -71,6 +71,9 @@ public final class ApproovURLProtocol: URLProtocol {
     /// Whether this class takes over requests; false by default.
     ///
     /// If false, a session's requests go their usual way. If true, they go over the relay or fail.
+    ///
+    /// Set it after ``configure(userAgent:keyURL:relayURL:trustManager:)``: a request before that ends the process in a debug build, and
+    /// fails in a release build.
     public static var isEnabled: Bool {
         get { ObliviousLoader.shared.isEnabled }
         set { ObliviousLoader.shared.isEnabled = newValue }
