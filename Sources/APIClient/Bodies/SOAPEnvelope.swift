@@ -50,7 +50,8 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
     /// Reads a message.
     ///
     /// - Parameter document: The root element of a response.
-    /// - Throws: ``APIError`` with code `malformedXML` when it is not an envelope of SOAP 1.1 or 1.2 with one body.
+    /// - Throws: ``APIError`` with code `malformedXML` when it is not an envelope of SOAP 1.1 or 1.2 with one body, and `tooLarge` when it has
+    ///   more than a million declarations of namespaces for its elements.
     public init(_ document: XMLElement) throws {
         let namespace = document.namespace()
         guard let version = Version.allCases.first(where: { $0.namespace == namespace }), document.localName == "Envelope" else {
@@ -61,8 +62,8 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
         guard bodies.count == 1 else { throw APIError(.malformedXML, "the SOAP envelope does not have exactly one body") }
         self.init(
             version: version,
-            headers: own.filter { $0.localName == "Header" }.flatMap { $0.detachedElements(within: document, version) },
-            body: bodies[0].detachedElements(within: document, version))
+            headers: try own.filter { $0.localName == "Header" }.flatMap { try $0.detachedElements(within: document, version) },
+            body: try bodies[0].detachedElements(within: document, version))
     }
 
     /// The fault that a server reports in place of a result; nil if there is none.
@@ -97,15 +98,29 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
 
 extension XMLElement {
     /// The child elements, each with the namespace declarations of the elements around it: their prefixes mean nothing without those.
-    fileprivate func detachedElements(within parent: XMLElement, _ version: SOAPEnvelope.Version) -> [XMLElement] {
-        elements.map { element in
+    ///
+    /// - Parameters:
+    ///   - parent: The element around this one.
+    ///   - version: The version; `serialize()` declares the prefix `soap` for its namespace.
+    /// - Returns: The elements.
+    /// - Throws: ``APIError`` with code `tooLarge` when they would have more than ``maximumNodes`` declarations.
+    fileprivate func detachedElements(within parent: XMLElement, _ version: SOAPEnvelope.Version) throws -> [XMLElement] {
+        var names: Set<String> = []
+        var declarations: [Attribute] = []
+        // The inner declaration of a prefix counts.
+        for attribute in attributes + parent.attributes where attribute.name == "xmlns" || attribute.name.hasPrefix("xmlns:") {
+            if names.insert(attribute.name).inserted { declarations.append(attribute) }
+        }
+        declarations.removeAll { $0.name == "xmlns:soap" && $0.value == version.namespace }
+        let elements = elements
+        guard !declarations.isEmpty else { return elements }
+        guard declarations.count <= Self.maximumNodes / max(elements.count, 1) else {
+            throw APIError(.tooLarge, "the SOAP message has too many namespace declarations for its number of elements")
+        }
+        return elements.map { element in
             var element = element
-            for declaration in attributes + parent.attributes
-            where declaration.name == "xmlns" || declaration.name.hasPrefix("xmlns:") {
-                // `serialize()` declares this one.
-                guard declaration.name != "xmlns:soap" || declaration.value != version.namespace else { continue }
-                if element[attribute: declaration.name] == nil { element.attributes.append(declaration) }
-            }
+            let own = Set(element.attributes.map(\.name))
+            element.attributes += declarations.filter { !own.contains($0.name) }
             return element
         }
     }

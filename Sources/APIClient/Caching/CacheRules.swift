@@ -33,12 +33,12 @@ enum CacheRules {
         FreshnessLifetime.directives(control).contains { $0.name == "no-store" }
     }
 
-    /// How long a response may be kept from its arrival on; zero if it must not be.
+    /// How long a response may be kept from the beginning of its request on; zero if it must not be.
     ///
     /// - Parameters:
     ///   - head: The response's head.
     ///   - probe: How the request was sent.
-    ///   - now: The date.
+    ///   - now: The date when the request began.
     /// - Returns: The lifetime.
     static func lifetime(of head: HTTPURLResponse, _ probe: RequestProbe, now: Date) -> Duration {
         guard head.statusCode == 200, !forbidsStorage(probe.control) else { return .zero }
@@ -53,7 +53,7 @@ enum CacheRules {
             guard name != "*", let name = HTTPField.Name(name), name != .cacheControl, name.canonicalName != "pragma", probe.hasKept(name)
             else { return .zero }
         }
-        return FreshnessLifetime.remaining(fields, now: now)
+        return FreshnessLifetime.remaining(fields, now: now, countsDate: true)
     }
 
     /// Returns the head to keep: without cookies, which only the storage of cookies may hold; nil if Foundation cannot represent it.

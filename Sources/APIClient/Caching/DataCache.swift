@@ -178,7 +178,8 @@ public final class DataCache: Sendable {
         let isFirsts = isSame || probe.hasGeneration(key.form.generation)
         switch result {
         case .success(let (data, head)):
-            let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: time.date) : .zero
+            let beginning = time.date - (time.uptime - begun) / .seconds(1)
+            let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: beginning) : .zero
             let entry = (lifetime > .zero ? CacheRules.kept(head) : nil).map {
                 State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
             }

@@ -134,7 +134,7 @@ public struct Resource: Sendable {
         }
         let (request, content) = try request(method, query: query, body: body, headers: headers)
         let session = try client.connected.get()
-        let call = AppliedRules(accept: accept)
+        let call = client.rules.call(accept: accept)
         // What the cache has of this URL may have changed (RFC 9111, section 4.4), also after an error: the server may have executed it.
         defer { removeCached(request, method) }
         let (data, head) = try await session.upload(

@@ -13,7 +13,7 @@ extension QueryValue {
     ///   - value: A value that encodes as an object or an array.
     ///   - encoder: Decides the names and the forms of dates and data.
     /// - Throws: ``APIError`` with code `invalidQuery` when the value cannot be encoded, encodes as a single value, is nested deeper than
-    ///   32 levels, has a number with more digits than `Int64` or `Double` holds, or takes more than 1 MiB.
+    ///   32 levels, has a number that neither `Int64` nor `Double` holds with all its digits, or takes more than 1 MiB.
     public init(encoding value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
         let data: Data
         do {
@@ -21,7 +21,8 @@ extension QueryValue {
         } catch {
             throw APIError(.invalidQuery, "the parameters cannot be encoded; \(error.encodingPlace)")
         }
-        try Self.checkNumbers(in: data)
+        // A longer text is refused below.
+        if data.count <= Self.maximumBytes { try Self.checkNumbers(in: data) }
         do {
             self = QueryValue(try JSONValue(parsing: [UInt8](data), limit: Self.maximumBytes))
         } catch {
@@ -54,6 +55,7 @@ extension QueryValue {
     }
 
     private static func isExact(_ number: String) -> Bool {
+        // An integer that is too long for this is refused later, too.
         guard number.contains(where: { $0 == "." || $0 == "e" || $0 == "E" }) else { return Int64(number) != nil }
         guard let value = Double(number) else { return false }
         return Decimal(string: number) == Decimal(string: "\(value)")

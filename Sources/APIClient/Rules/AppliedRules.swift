@@ -32,11 +32,14 @@ final class AppliedRules: Sendable {
         }
     }
 
-    /// The media types that the call's deserializer reads, for the header Accept if neither the client nor a rule sets one.
-    let accept: String?
+    /// The media types that the call's deserializer reads, and the client's rules: they add them as Accept if none of them sets that.
+    private let accept: (value: String, rules: any AnyObject & Sendable)?
     private let last = Mutex<Applied?>(nil)
 
-    init(accept: String? = nil) { self.accept = accept }
+    init(accept: (value: String, rules: any AnyObject & Sendable)? = nil) { self.accept = accept }
+
+    /// The header Accept that these rules add; nil if others do, or the call has none.
+    func accept(of rules: any AnyObject & Sendable) -> String? { accept.flatMap { $0.rules === rules ? $0.value : nil } }
 
     /// Notes what rules set for a URL.
     func note(_ configuration: ScopedConfiguration, of rules: any AnyObject & Sendable, for url: URL) {

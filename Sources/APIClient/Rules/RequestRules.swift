@@ -136,6 +136,9 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         call?.part(part, of: candidates, for: url) ?? part(configuration(for: url))
     }
 
+    /// Makes the object of a call, for which these rules add a header Accept if none of them sets one.
+    func call(accept: String?) -> AppliedRules { AppliedRules(accept: accept.map { ($0, candidates) }) }
+
     private func forEachRule(matching url: URL, _ body: (Rule) -> Void) {
         guard !rules.isEmpty else { return }
         let candidates = candidates.value(for: url) { url in
@@ -172,7 +175,9 @@ public struct RequestRules: AddingInterceptor, ResponseValidating {
         let configuration = configuration(for: url)
         AppliedRules.current?.note(configuration, of: candidates, for: url)
         var headers = configuration.headers
-        if let accept = AppliedRules.current?.accept, !headers.keys.contains(where: Resource.isAccept) { headers["Accept"] = accept }
+        if let accept = AppliedRules.current?.accept(of: candidates), !headers.keys.contains(where: Resource.isAccept) {
+            headers["Accept"] = accept
+        }
         return RequestAdditions(headers: headers, timeout: configuration.timeout)
     }
 

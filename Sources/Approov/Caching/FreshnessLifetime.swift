@@ -8,8 +8,14 @@ package enum FreshnessLifetime {
     /// The longest lifetime that any server may set: 30 days.
     package static let longest: Duration = .seconds(30 * 86_400)
 
-    /// Returns the lifetime that remains when the response arrives; zero if it must not be cached or does not state a lifetime.
-    package static func remaining(_ fields: HTTPFields, now: Date) -> Duration {
+    /// Returns the lifetime that remains; zero if the response must not be cached or does not state a lifetime.
+    ///
+    /// - Parameters:
+    ///   - fields: The response's header fields.
+    ///   - now: The date from which the lifetime counts.
+    ///   - countsDate: Whether the time since the response's own date counts as its age. With a clock that is ahead, nothing is then fresh.
+    /// - Returns: The lifetime.
+    package static func remaining(_ fields: HTTPFields, now: Date, countsDate: Bool = false) -> Duration {
         let directives = directives(fields)
         // This cache has no validators, so it cannot use a no-cache response.
         guard !directives.contains(where: { $0.name == "no-store" || $0.name == "no-cache" }) else { return .zero }
@@ -32,8 +38,8 @@ package enum FreshnessLifetime {
         } else {
             age = 0
         }
-        // A cache on the way may state no Age (RFC 9111, section 4.2.3). If the client's clock is ahead, the lifetime is only shorter.
-        if let date { age = max(age, Int64(max(0, min(now.timeIntervalSince(date), 1e9)))) }
+        // A cache on the way may state no Age (RFC 9111, section 4.2.3).
+        if countsDate, let date { age = max(age, Int64(max(0, min(now.timeIntervalSince(date), 1e9)))) }
         return min(max(.zero, .seconds(stated - age)), longest)
     }
 

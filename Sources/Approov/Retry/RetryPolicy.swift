@@ -30,7 +30,7 @@ public struct RetryPolicy: AddingInterceptor {
     ///
     /// Set it only if the servers promise to execute requests with the same key once. The key must be the same for all attempts: set it in
     /// the request, or with ``PerRequestHeaders`` once for each call. It does not count where a redirect led to another origin, whose server
-    /// did not get the key, or where an interceptor changed it.
+    /// did not get the key. No interceptor may change it: the policy notices a change only if a response came.
     public var trustsIdempotencyKey = false
     private let clock: any TimeSource
     private let jitter: @Sendable () -> Double

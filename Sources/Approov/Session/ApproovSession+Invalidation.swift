@@ -17,7 +17,7 @@ extension ApproovSession {
     /// such as an interceptor, ends when that code returns. A `transport` other than `CurlTransport` finishes what it has begun, and the
     /// wrapped `URLSession` finishes the requests that it performs itself. The wrapped session and the service stay usable.
     ///
-    /// The handler of a task that was not started gets a `CancellationError`. All sessions that were made from this one with
+    /// The handler of a task that was not started gets a `CancellationError`, if the app still holds the task. All sessions that were made from this one with
     /// ``adding(interceptors:validators:)``, and the one that this session was made from, end with it.
     public func invalidateAndCancel() {
         cancelPrefetching()

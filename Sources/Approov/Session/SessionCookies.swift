@@ -61,7 +61,8 @@ struct SessionCookies: Sendable {
     ///
     /// - Parameter hosts: The hosts that must get none of the cookies from now on; nil for all cookies of a storage that is the session's own.
     func clear(_ hosts: [HostPattern]?) {
-        guard hosts != nil || !isShared else { return }
+        // Cookies of the shared storage that this session neither sends nor stores belong to others.
+        guard !isShared || hosts != nil && (sends || stores) else { return }
         for cookie in storage.cookies ?? [] where hosts.map({ Self.reaches($0, cookie) }) ?? true { storage.deleteCookie(cookie) }
     }
 

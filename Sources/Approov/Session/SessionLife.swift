@@ -35,6 +35,9 @@ final class SessionLife: Sendable {
     /// Whether further requests may begin.
     var isValid: Bool { phase.load(ordering: .relaxed) == .valid }
 
+    /// Whether the session's requests were cancelled.
+    var isCancelled: Bool { phase.load(ordering: .acquiring) == .cancelled }
+
     /// Checks whether a request may begin.
     ///
     /// - Parameter isAdmitted: Whether the request's task was made before the session was invalidated.

@@ -131,7 +131,7 @@ final class ObliviousLoader: Sendable {
         var fields = response.headerFields
         fields[.wwwAuthenticate] = AuthenticationChallenges.withoutBasic(challenges.joined(separator: ", "))
         return TransportResponse(
-            status: response.status, headerFields: fields, url: response.url, body: response.body)
+            status: response.status, headerFields: fields, version: response.version, url: response.url, body: response.body)
     }
 
     private func send(_ request: TransportRequest, _ configuration: Configuration) async throws -> TransportResponse {

@@ -46,6 +46,9 @@ public struct TargetURI: Sendable, Hashable {
                 .invalidMessage, "the request's host has a character that a host and port cannot have (RFC 9110, section 7.2)")
         }
         let scheme = scheme.lowercased()
+        guard scheme == "http" || scheme == "https" else {
+            throw MessageSignatureError(.invalidMessage, "the request's scheme is neither http nor https (RFC 9110, section 4.2)")
+        }
         let rest = path == "*" ? "" : first == UInt8(ascii: "/") ? path : "/" + path
         try self.init("\(scheme)://\(Self.normalised(authority[...], scheme: scheme))\(rest)")
     }

@@ -40,6 +40,19 @@ import Testing
         let element = try #require(try SOAPEnvelope(XMLElement(parsing: text)).body.first)
         #expect(
             element.attributes == [.init("xmlns:o", "urn:own"), .init("xmlns:n", "urn:inner"), .init("xmlns:m", "urn:m")])
+        let inner =
+            "<s:Envelope xmlns:s='\(soap)' xmlns:soap='urn:x'><s:Body xmlns:soap='\(soap)'><soap:Fault/></s:Body></s:Envelope>"
+        #expect(try SOAPEnvelope(XMLElement(parsing: inner)).fault?.attributes == [.init("xmlns:s", soap)])
+    }
+
+    @Test("Declarations around very many elements are refused")
+    func manyDeclarations() throws {
+        let declarations = (0..<2_000).map { " xmlns:a\($0)='u'" }.joined()
+        let text =
+            "<s:Envelope xmlns:s='\(SOAPEnvelope.Version.v1_1.namespace)'\(declarations)><s:Body>"
+            + String(repeating: "<a/>", count: 1_000) + "</s:Body></s:Envelope>"
+        let document = try XMLElement(parsing: text)
+        #expect(code { try SOAPEnvelope(document) } == .tooLarge)
     }
 
     @Test("A fault is found under any prefix")

@@ -44,7 +44,9 @@ struct APIClientTests {
         await server.stop()
     }
 
-    @Test("The client's Accept, or a rule's, takes the place of the verbs' own", arguments: ["client", "rule", "other rule", "none"])
+    @Test(
+        "The client's Accept, or a rule's, takes the place of the verbs' own",
+        arguments: ["client", "rule", "other rule", "rules of the session", "none"])
     func accept(from place: String) async throws {
         let type = "application/vnd.example+json"
         try await with { client, _ in
@@ -52,10 +54,15 @@ struct APIClientTests {
             switch place {
             case "client": client.headers["accept"] = type
             case "rule": try client.rules.configure("**", description: "version") { $0.headers["ACCEPT"] = type }
+            case "rules of the session":
+                var rules = RequestRules(base: client.baseURL)
+                try rules.configure("**", description: "kind") { $0.headers["X-Kind"] = "1" }
+                client = try APIClient(base: client.baseURL, session: client.session.adding(interceptors: [rules]))
+                try client.rules.configure("**", description: "version") { $0.headers["Accept"] = type }
             case "other rule": try client.rules.configure("**", description: "other") { $0.headers["X-Other"] = "1" }
             default: break
             }
-            let isSet = place == "client" || place == "rule"
+            let isSet = place != "other rule" && place != "none"
             #expect(try await client.get("items", as: Received.self).headers["accept"] == (isSet ? type : "application/json"))
             let posted = try await client.post("items", parameters: Item(id: 7, name: "cat"), as: Received.self)
             #expect(posted.headers["accept"] == (isSet ? type : "application/json"))

@@ -45,6 +45,11 @@ import Testing
         #expect(try TargetURI(scheme: "https", authority: "[::1]:8443", path: "/a").text == "https://[::1]:8443/a")
     }
 
+    @Test("The scheme takes no part of the URL", arguments: ["https://example.com/proxy?url=https", "ftp", "", "https:"])
+    func scheme(text: String) {
+        #expect(code { _ = try TargetURI(scheme: text, authority: "other.example.com", path: "/admin") } == .invalidMessage)
+    }
+
     @Test(
         "The authority takes no part of the path or the query",
         arguments: ["example.com/search?q=", "example.com/v1", "example.com?", "example.com#", "example.com\\", "a b", "example.com<", ""])

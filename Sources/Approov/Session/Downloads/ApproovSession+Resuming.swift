@@ -164,6 +164,8 @@ extension ApproovSession {
         } catch {
             if var interrupted = current, flight?.isWiped != true {
                 interrupted.offset = file.size
+                // The app may resume at once, within this call.
+                file.unlock()
                 onToken?(interrupted)
             }
             throw error

@@ -40,18 +40,20 @@ struct DownloadFile: ~Copyable {
         guard url.isFileURL, name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
         let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.notResumable }
+        // Before the file is looked at: until then, another download may change or remove it.
+        guard Self.lock(descriptor) else {
+            close(descriptor)
+            throw ApproovError(
+                .bodyFailed, "the download is already being resumed, or has not ended: wait for it, or cancel it and use its newest token")
+        }
         var status = stat()
         let isOurs =
             fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
             && status.st_mode & 0o077 == 0
         guard isOurs, size >= 0, Int(status.st_size) >= size else {
+            flock(descriptor, LOCK_UN)
             close(descriptor)
             throw Self.notResumable
-        }
-        guard Self.lock(descriptor) else {
-            close(descriptor)
-            throw ApproovError(
-                .bodyFailed, "the download is already being resumed, or has not ended: wait for it, or cancel it and use its newest token")
         }
         self.url = url
         self.descriptor = descriptor
@@ -76,6 +78,9 @@ struct DownloadFile: ~Copyable {
     ///
     /// - Returns: Whether no other download has it open; true also where the file system has no locks.
     private static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+
+    /// Lets another download open the file, although this value still exists; nothing may be written any more.
+    func unlock() { flock(descriptor, LOCK_UN) }
 
     /// Whether no bytes come after those that count.
     var isExact: Bool {

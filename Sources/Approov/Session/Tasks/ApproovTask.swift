@@ -53,6 +53,8 @@ public final class ApproovTask: Sendable {
         self.life = life
         let id = life.note(self)
         guarded.withLock { $0.id = id }
+        // The session may have been cancelled before it knew the task.
+        if life.isCancelled { cancelUnstarted() }
     }
 
     deinit { forget() }
