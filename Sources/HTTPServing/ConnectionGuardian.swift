@@ -55,7 +55,7 @@ package struct ConnectionGuardian: Sendable {
         HTTPServerBuilder { responder in
             let responder = accounting(responder)
             let stream = HTTP1Channel.Configuration(
-                additionalChannelHandlers: [StreamHandlers()],
+                additionalChannelHandlers: [StreamHandlers(table: table)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: limits.headerBytes, maxHeaderListSize: limits.headerBytes,
                     maxHeaderFieldCount: limits.headerFields))
@@ -88,12 +88,16 @@ package struct ConnectionGuardian: Sendable {
     ///
     /// - Parameter respond: Reads the request and writes the answer.
     /// - Returns: The wrapped responder. When a request's time is over, the sweep closes its stream or connection, which ends the
-    ///   responder's reads and writes.
+    ///   responder's reads and writes, and cancels its task.
     private func accounting(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { [table] request, writer, channel in
-            let client = table.requestBegins(on: channel)
-            defer { table.requestEnds(on: channel) }
-            try await respond(request, writer, client.map { ProxiedChannel(channel, remoteAddress: $0) } ?? channel)
+            var writer: ResponseWriter? = writer
+            try await withUnsafeCurrentTask { task in
+                let address = try table.requestBegins(on: channel, task: RequestTask(task))
+                defer { table.requestEnds(on: channel) }
+                guard let writer = writer.take() else { return }
+                try await respond(request, writer, RequestChannel(channel, remoteAddress: address, table: table))
+            }
         }
     }
 }

@@ -159,6 +159,14 @@ extension ConnectionPlaces {
         groups.change(owner) { if $0.waiting.remove(id) { $0.busy.append(id) } }
     }
 
+    /// Sets when a request must be over, if that is earlier than its deadline so far.
+    mutating func requestMustEnd(_ request: ID, on id: ID, by deadline: NIODeadline) {
+        connections.change(id) { connection in
+            guard let before = connection.requests[request] else { return }
+            connection.requests[request] = min(before, deadline)
+        }
+    }
+
     /// Notes that a request was answered or given up.
     mutating func requestEnds(_ request: ID, on id: ID, at now: NIODeadline) {
         let deadline = now + idle

@@ -15,10 +15,17 @@ final class ConnectionTable: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(channel)) }
     }
 
+    /// The connection has closed, or has lost its place.
+    struct ConnectionClosed: Error {}
+
     private struct State {
         var places: ConnectionPlaces<ID>
-        /// The client addresses that proxies named.
+        /// The clients' addresses: those of the connections or, behind proxies, those that the proxies named.
+        ///
+        /// A socket that the client has reset has no address any more.
         var addresses: [ID: SocketAddress] = [:]
+        /// The tasks that answer requests, by the channel of the connection or, on HTTP/2, of the stream.
+        var tasks: [ID: RequestTask] = [:]
         var sweep: RepeatedTask?
         /// The event loops that read once more before their silent connections are judged.
         var judging: Set<ObjectIdentifier> = []
@@ -54,10 +61,12 @@ final class ConnectionTable: Sendable {
     ///   - isSecure: Whether TLS comes first.
     func add(_ channel: any Channel, isProxied: Bool, isSecure: Bool) {
         let id = ID(channel: channel)
-        let peer = AddressGroup(channel.remoteAddress)
+        let address = channel.remoteAddress
+        let peer = AddressGroup(address)
         let now = channel.eventLoop.now
         let cut = state.withLock { state in
             if state.sweep == nil { state.sweep = makeSweep(on: channel.eventLoop) }
+            state.addresses[id] = address
             return state.places.opened(id, by: isProxied ? .proxy(peer) : .client(peer), isSecure: isSecure, at: now)
         }
         channel.closeFuture.whenComplete { _ in self.remove(id) }
@@ -69,19 +78,22 @@ final class ConnectionTable: Sendable {
     /// - Parameters:
     ///   - channel: The connection.
     ///   - client: The client's address; nil for a connection of the proxy itself.
-    func identify(_ channel: any Channel, as client: SocketAddress?) {
+    /// - Returns: Whether the connection has a place; otherwise it is being closed.
+    @discardableResult
+    func identify(_ channel: any Channel, as client: SocketAddress?) -> Bool {
         let id = ID(channel: channel)
         let now = channel.eventLoop.now
-        let cut = state.withLock { state -> [ID] in
+        let (cut, hasPlace) = state.withLock { state -> ([ID], Bool) in
             guard let client else {
                 state.places.isOfProxy(id, at: now)
-                return []
+                return ([], state.places.contains(id))
             }
             let cut = state.places.identified(id, as: AddressGroup(client), at: now)
             if state.places.contains(id) { state.addresses[id] = client }
-            return cut
+            return (cut, state.places.contains(id))
         }
         Self.cut(cut)
+        return hasPlace
     }
 
     /// Notes that a connection's TLS handshake is complete.
@@ -101,22 +113,48 @@ final class ConnectionTable: Sendable {
 
     /// Notes that a request's head has come on a connection, or on one of its HTTP/2 streams.
     ///
-    /// - Returns: The client's address if a proxy named it, otherwise nil.
-    func requestBegins(on channel: any Channel) -> SocketAddress? {
+    /// - Parameters:
+    ///   - channel: The connection, or the stream.
+    ///   - task: Answers the request; cancelled when the channel closes.
+    /// - Returns: The client's address; nil for a connection without one.
+    /// - Throws: `ConnectionClosed` when the connection has no place any more: what it sent before must not pass the limits per client.
+    func requestBegins(on channel: any Channel, task: RequestTask) throws(ConnectionClosed) -> SocketAddress? {
         let now = channel.eventLoop.now
-        return state.withLock { state in
+        let request = ID(channel: channel)
+        let (hasPlace, address) = state.withLock { state -> (Bool, SocketAddress?) in
             let id = state.connection(of: channel)
-            state.places.requestBegins(ID(channel: channel), on: id, at: now)
-            return state.addresses[id]
+            guard state.places.contains(id) else { return (false, nil) }
+            state.places.requestBegins(request, on: id, at: now)
+            state.tasks[request] = task
+            return (true, state.addresses[id])
+        }
+        guard hasPlace else { throw ConnectionClosed() }
+        // The channel may have closed before the table knew the task.
+        if !channel.isActive { task.cancel() }
+        return address
+    }
+
+    /// Sets when a request must be over, if that is earlier than the limit for all requests.
+    func requestMustEnd(on channel: any Channel, by deadline: NIODeadline) {
+        state.withLock { state in
+            state.places.requestMustEnd(ID(channel: channel), on: state.connection(of: channel), by: deadline)
         }
     }
 
     /// Notes that a request was answered or given up.
     func requestEnds(on channel: any Channel) {
         let now = channel.eventLoop.now
-        state.withLock { state in
-            state.places.requestEnds(ID(channel: channel), on: state.connection(of: channel), at: now)
+        let request = ID(channel: channel)
+        let task = state.withLock { state in
+            state.places.requestEnds(request, on: state.connection(of: channel), at: now)
+            return state.tasks.removeValue(forKey: request)
         }
+        task?.end()
+    }
+
+    /// Cancels the task that answers the request of a channel that has closed, because no client gets the answer.
+    func cancelRequest(on channel: any Channel) {
+        state.withLock { $0.tasks[ID(channel: channel)] }?.cancel()
     }
 
     private func change(_ channel: any Channel, _ body: (inout ConnectionPlaces<ID>, ID, NIODeadline) -> Void) {
@@ -125,12 +163,13 @@ final class ConnectionTable: Sendable {
     }
 
     private func remove(_ id: ID) {
-        let sweep = state.withLock { state -> RepeatedTask? in
+        let (sweep, task) = state.withLock { state -> (RepeatedTask?, RequestTask?) in
             state.places.closed(id)
             state.addresses[id] = nil
-            return state.places.count == 0 ? state.sweep.take() : nil
+            return (state.places.count == 0 ? state.sweep.take() : nil, state.tasks[id])
         }
         sweep?.cancel()
+        task?.cancel()
     }
 
     private func makeSweep(on eventLoop: any EventLoop) -> RepeatedTask {

@@ -5,12 +5,12 @@ final class ProxyProtocolHandler: ChannelInboundHandler, RemovableChannelHandler
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Called with the client's address; nil when the connection is the proxy's own.
-    private let onHeader: (SocketAddress?) -> Void
+    /// Called with the client's address, nil when the connection is the proxy's own; returns whether the connection is accepted.
+    private let onHeader: (SocketAddress?) -> Bool
     private var received = ByteBuffer()
     private var isOver = false
 
-    init(onHeader: @escaping (SocketAddress?) -> Void) { self.onHeader = onHeader }
+    init(onHeader: @escaping (SocketAddress?) -> Bool) { self.onHeader = onHeader }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
@@ -19,7 +19,9 @@ final class ProxyProtocolHandler: ChannelInboundHandler, RemovableChannelHandler
         do throws(ProxyHeader.Malformed) {
             guard let header = try ProxyHeader.take(from: &received) else { return }
             isOver = true
-            if case .client(let address) = header { onHeader(address) } else { onHeader(nil) }
+            let isAccepted = if case .client(let address) = header { onHeader(address) } else { onHeader(nil) }
+            // A refused connection is closed a little later. Until then this handler drops what comes.
+            guard isAccepted else { return }
             if received.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(received)) }
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         } catch {

@@ -4,16 +4,20 @@ internal import NIOHTTP1
 /// Installs our handlers at the network's end of a pipeline, where Hummingbird lets none be added.
 ///
 /// On HTTP/1.1 that is a `LastAnswerHandler`; on an HTTP/2 stream an `EndStreamHandler`, and the stream counts as a request of its
-/// connection.
+/// connection, which is cancelled when the stream closes.
 final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
+    private let table: ConnectionTable
     private var isHTTP1 = false
+
+    init(table: ConnectionTable) { self.table = table }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
         guard let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else {
             ConnectionHandler.of(context.channel.parent)?.requestBegins()
+            context.channel.closeFuture.whenComplete { [table, channel = context.channel] _ in table.cancelRequest(on: channel) }
             return EndStreamHandler.install(from: context)
         }
         isHTTP1 = true

@@ -4,6 +4,7 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 import HTTPTypes
+import MetricsTestKit
 import Synchronization
 import TestTags
 import Testing
@@ -11,6 +12,7 @@ import Testing
 /// What a relay does when its gateway misbehaves.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct GatewayFaultTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: message/ohttp-res\r\n"
+    private static let request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: message/ohttp-req\r\nContent-Length: 5\r\n\r\nhello"
 
     /// The status that a client gets when the gateway runs the script.
     private func status(
@@ -35,6 +37,50 @@ import Testing
             try await connection.drip([UInt8](repeating: UInt8(ascii: "H"), count: 100), pause: .milliseconds(100))
         }
         #expect(drip == 504 || drip == 502)
+    }
+
+    @Test("A relay that is asked to stop gives up a request that its gateway does not answer when the drain time is over")
+    func stop() async throws {
+        let gateway = try await RawServer.start { await $0.waitForClose() }
+        let metrics = Shared<TestMetrics?>(nil)
+        let clients = Shared<RawClient?>(nil)
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
+            let client = try RawClient(port: relay.port)
+            client.write(Self.request)
+            #expect(await eventually { gateway.receivedCount > 0 })
+            metrics.value = relay.metrics
+            clients.value = client
+        }
+        // Otherwise the relay would have waited for the gateway's idle timeout, and counted a failure.
+        #expect(metrics.value?.count("abandoned") == 1)
+        await gateway.stop()
+    }
+
+    @Test("A client whose connection breaks frees its place, although the gateway does not answer")
+    func goneClient() async throws {
+        let connections = Shared(0)
+        let gateway = try await RawServer.start { connection in
+            let number = connections.change {
+                $0 += 1
+                return $0
+            }
+            guard number > 1 else { return await connection.waitForClose() }
+            _ = try await connection.receiveHead()
+            try await connection.send(Self.head + "Content-Length: 2\r\n\r\nok")
+        }
+        try await RunningRelay.with(
+            gateway: "http://127.0.0.1:\(gateway.port)/",
+            limits: .quick { ($0.requestsPerClient, $0.gatewayIdleTimeout) = (1, .seconds(600)) }
+        ) { (relay) async throws in
+            var client: RawClient? = try RawClient(port: relay.port)
+            client?.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n" + Self.request)
+            #expect(await eventually { gateway.receivedCount > 0 })
+            // The system resets a connection that is closed with an unread answer.
+            client = nil
+            #expect(try await eventually { try await relay.post().status == 200 })
+            #expect(relay.metrics.count("abandoned") == 1)
+        }
+        await gateway.stop()
     }
 
     @Test("The relay warns once, not once per request, that the gateway is too slow or not reachable")

@@ -189,6 +189,33 @@ import Testing
         #expect(socket.flushes == 3)
     }
 
+    @Test("A request that comes after its connection has closed is refused; before that it has the client's address")
+    func lateRequest() throws {
+        try open()
+        try say()
+        let address = try table.requestBegins(on: channel, task: RequestTask(nil))
+        #expect(address == channel.remoteAddress && address != nil)
+        table.requestEnds(on: channel)
+        ConnectionHandler.cut(channel)
+        advance(.zero)
+        #expect(throws: ConnectionTable.ConnectionClosed.self) { try table.requestBegins(on: channel, task: RequestTask(nil)) }
+    }
+
+    @Test("A request that must end early is cut at that time, and one that must end late at the limit for all requests")
+    func earlyEnd() throws {
+        for (seconds, end) in [(10, 10), (100, 60)] as [(Int64, Int64)] {
+            let test = ConnectionHandlerTests()
+            try test.open()
+            try test.say()
+            _ = try test.table.requestBegins(on: test.channel, task: RequestTask(nil))
+            test.table.requestMustEnd(on: test.channel, by: test.channel.embeddedEventLoop.now + .seconds(seconds))
+            test.advance(.seconds(end) - .milliseconds(300))
+            #expect(test.channel.isActive)
+            test.advance(.milliseconds(600))
+            #expect(!test.channel.isActive)
+        }
+    }
+
     @Test("The sweep stops with the last connection and starts again with the next")
     func sweep() throws {
         try open()

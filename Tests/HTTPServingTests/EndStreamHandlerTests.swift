@@ -71,11 +71,13 @@ import Testing
 
     @Test("The handler is installed in an HTTP/2 stream's pipeline, but not in one for HTTP/1.1")
     func installed() throws {
+        let guardian = ConnectionGuardian(
+            tls: nil, limits: ListenerLimits(requestTimeout: .seconds(30), drain: .milliseconds(500)), proxies: [], places: 10)
         let stream = EmbeddedChannel()
-        try stream.pipeline.syncOperations.addHandler(StreamHandlers())
+        try stream.pipeline.syncOperations.addHandler(StreamHandlers(table: guardian.table))
         #expect((try? stream.pipeline.syncOperations.handler(type: EndStreamHandler.self)) != nil)
         let http1 = EmbeddedChannel(handler: ByteToMessageHandler(HTTPRequestDecoder()))
-        try http1.pipeline.syncOperations.addHandler(StreamHandlers())
+        try http1.pipeline.syncOperations.addHandler(StreamHandlers(table: guardian.table))
         #expect((try? http1.pipeline.syncOperations.handler(type: EndStreamHandler.self)) == nil)
     }
 

@@ -89,7 +89,11 @@ import Testing
     @Test("The handler passes on the bytes after a header that comes in parts, and then removes itself", arguments: [1, 3, 16, 100])
     func handler(size: Int) throws {
         let seen = Shared<[SocketAddress?]>([])
-        let channel = EmbeddedChannel(handler: ProxyProtocolHandler { address in seen.change { $0.append(address) } })
+        let channel = EmbeddedChannel(
+            handler: ProxyProtocolHandler { address in
+                seen.change { $0.append(address) }
+                return true
+            })
         let bytes = TestProxyHeader.bytes(family: 0x11, Self.v4) + Array("hello".utf8)
         for start in stride(from: 0, to: bytes.count, by: size) {
             try channel.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + size, bytes.count)]))
@@ -104,10 +108,23 @@ import Testing
 
     @Test("The handler closes a connection without a header, and passes nothing on")
     func handlerRefuses() throws {
-        let channel = EmbeddedChannel(handler: ProxyProtocolHandler { _ in Issue.record("there is no header") })
+        let channel = EmbeddedChannel(
+            handler: ProxyProtocolHandler { _ in
+                Issue.record("there is no header")
+                return false
+            })
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
         try channel.writeInbound(ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"))
         #expect(try channel.readInbound(as: ByteBuffer.self) == nil)
         #expect(!channel.isActive)
+    }
+
+    @Test("The handler passes on nothing of a connection that is refused after its header")
+    func refused() throws {
+        let channel = EmbeddedChannel(handler: ProxyProtocolHandler { _ in false })
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        try channel.writeInbound(ByteBuffer(bytes: TestProxyHeader.bytes(family: 0x11, Self.v4) + Array("hello".utf8)))
+        try channel.writeInbound(ByteBuffer(string: "again"))
+        #expect(try channel.readInbound(as: ByteBuffer.self) == nil)
     }
 }

@@ -70,6 +70,9 @@ package final class RawClient: Sendable {
         send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
+    /// Ends the client's sending, so that the server reads the end; the client can still read.
+    package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Waits until the server's program has read all that was sent.
     /// - Returns: Whether it has; false when it did not in time, or the connection has ended.
     package func waitUntilRead() async -> Bool {

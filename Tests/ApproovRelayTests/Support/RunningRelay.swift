@@ -62,6 +62,13 @@ struct RunningRelay {
     }
 }
 
+extension TestMetrics {
+    /// The number of requests with an outcome, such as "abandoned".
+    func count(_ outcome: String) -> Int64 {
+        counters.filter { $0.dimensions.contains { $0.1 == outcome } }.map(\.totalValue).reduce(0, +)
+    }
+}
+
 extension RelayConfiguration.Limits {
     /// The defaults with a short drain time, so that no test waits long for its end.
     static func quick(_ change: (inout Self) -> Void = { _ in }) -> Self {

@@ -10,7 +10,7 @@ struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
     let proxies: [AddressRange]
-    /// The sizes of the bodies that "/note" got; "failed" for one that could not be read.
+    /// The sizes of the bodies that "/note" got, "failed" for one that could not be read; "begun" and "cancelled" for requests to "/hang".
     let notes: Shared<[String]>
     let onReady: @Sendable (URL) async -> Void
 
@@ -23,6 +23,20 @@ struct BareListener: Service {
             let size = try? await request.body.collect(upTo: 1 << 20).readableBytes
             notes.change { $0.append(size.map { "\($0)" } ?? "failed") }
             return "noted"
+        }
+        router.post("hang") { _, _ -> String in
+            notes.change { $0.append("begun") }
+            do {
+                // Long enough for the slowest machine, and a test without a cancellation fails after it.
+                try await Task.sleep(for: .seconds(60))
+            } catch {
+                notes.change { $0.append("cancelled") }
+            }
+            return "over"
+        }
+        router.post("pause") { _, _ in
+            try await Task.sleep(for: .milliseconds(500))
+            return "paused"
         }
         router.get("address") { _, context in context.remoteAddress?.ipAddress ?? "none" }
         router.get("loop") { _, context in "\(context.eventLoop.inEventLoop)" }

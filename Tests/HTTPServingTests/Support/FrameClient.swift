@@ -34,6 +34,9 @@ struct FrameClient {
         try await write(Self.frame(type: 0, flags: endsStream ? 1 : 0, stream: 1, Array(text.utf8)))
     }
 
+    /// Resets the stream, with the error code CANCEL (RFC 9113, section 7).
+    func reset() async throws { try await write(Self.frame(type: 3, flags: 0, stream: 1, [0, 0, 0, 8])) }
+
     /// Ends the connection.
     func close() async { try? await channel.close().get() }
 
