@@ -29,6 +29,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var heldFlushes = 0
     private var state: State
     private var isInputClosed = false
+    /// Whether everything was sent, the end of the server's side included.
+    private var isOutputEnded = false
     /// The requests that were handed to the application, and those of them whose answers have not gone out yet.
     private var begun = 0
     private var requests = 0
@@ -131,7 +133,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
             }
         case ChannelEvent.inputClosed:
             isInputClosed = true
-            if state == .ending { return Self.cut(context.channel) }
+            // Otherwise the connection is closed when its last bytes are sent.
+            if isOutputEnded { return Self.cut(context.channel) }
         default: break
         }
         context.fireUserInboundEventTriggered(event)
@@ -169,10 +172,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard context.channel.isActive else { return }
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
         let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { [isInputClosed] _ in
+        sent.futureResult.assumeIsolated().whenComplete { _ in
             let (handler, context) = bound.value
+            handler.isOutputEnded = true
             handler.table.ended(context.channel)
-            if isInputClosed { context.close(mode: .all, promise: nil) } else { context.read() }
+            if handler.isInputClosed { context.close(mode: .all, promise: nil) } else { context.read() }
         }
         if isInputClosed {
             // Closing the output of a channel whose input has ended closes the whole channel, and drops what is not sent yet.

@@ -13,6 +13,9 @@ import Testing
 
         var closes: [CloseMode] = []
         var flushes = 0
+        /// Whether closing the output takes until the test calls `send`, as when the client reads slowly.
+        var isSlow = false
+        private var pending: EventLoopPromise<Void>?
 
         func flush(context: ChannelHandlerContext) {
             flushes += 1
@@ -21,8 +24,12 @@ import Testing
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
             closes.append(mode)
-            if case .output = mode { promise?.succeed() } else { context.close(mode: mode, promise: promise) }
+            guard case .output = mode else { return context.close(mode: mode, promise: promise) }
+            if isSlow { pending = promise } else { promise?.succeed() }
         }
+
+        /// The client reads what it was sent.
+        func send() { pending.take()?.succeed() }
     }
 
     private final class Events: ChannelInboundHandler {
@@ -109,6 +116,21 @@ import Testing
             }
             #expect(!test.channel.isActive && test.socket.closes == [.output, .all])
         }
+    }
+
+    @Test("A client that ends its side while the server's last bytes wait for it gets them before the connection is closed")
+    func endWithPendingBytes() throws {
+        try open()
+        try say()
+        socket.isSlow = true
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.run()
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        channel.embeddedEventLoop.run()
+        #expect(socket.closes == [.output] && channel.isActive)
+        socket.send()
+        channel.embeddedEventLoop.run()
+        #expect(socket.closes == [.output, .all] && !channel.isActive)
     }
 
     @Test("On shutdown a silent connection ends; one with a started request is notified and has the drain time")
