@@ -34,6 +34,7 @@ struct ChunkedExchange: Sendable {
         let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
+            body.liftDeadline()
             return try await answer(to: head, reader)
         } catch {
             return await refusal(error, reader)

@@ -87,7 +87,8 @@ public struct Gateway: Service, CustomStringConvertible {
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
-            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + Self.grace, drain: limits.drain, offersHTTP2: false)
+            requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + limits.grace, drain: limits.drain, offersHTTP2: false
+        )
         listenerLimits.upstreamConnections = limits.requests
         listenerLimits.connectionsPerClient = limits.connectionsPerClient
         listenerLimits.handlesOnEventLoop = true
@@ -106,11 +107,6 @@ public struct Gateway: Service, CustomStringConvertible {
             group.cancelAll()
         }
     }
-
-    /// How long the connection stays open after a request's deadline, if the client does not read the response.
-    ///
-    /// A request past its deadline still gets a response, so the listener must not close the connection at the same moment.
-    private static let grace: Duration = .seconds(30)
 
     private static func address(_ configuration: GatewayConfiguration) throws -> ListenerAddress {
         var identity: (certificatePEM: String, keyPEM: String)?

@@ -85,18 +85,24 @@ public struct GatewayConfiguration: Sendable {
         /// The maximum number of connections of one client (an IPv4 address, or an IPv6 /64).
         ///
         /// Nil means a quarter of all connections, but at least 32. One more replaces the client's own connection that has had no request
-        /// for the longest time.
+        /// for the longest time; when all have requests, it is refused.
         public var connectionsPerClient: Int?
         /// The maximum number of concurrent requests, each from its first content byte to its last response byte; one more is answered 503.
+        ///
+        /// One client can take all of them if it may have as many connections, as a relay may by default. If other clients than your own
+        /// relays reach the gateway, set ``connectionsPerClient`` lower.
         public var requests = 1_024
         /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408
         /// (inside of the encapsulation once its first chunk is opened).
+        ///
+        /// Also how long a chunked request may take in total until its encapsulated head is there.
         public var idleTimeout: Duration = .seconds(30)
         /// How long connecting to an origin may take, including TLS.
         public var connectTimeout: Duration = .seconds(10)
         /// How long a connection to an origin may transfer no bytes in either direction.
         public var originIdleTimeout: Duration = .seconds(60)
-        /// How long a request that is encapsulated whole may take, from its head to the end of the response.
+        /// How long a request that is encapsulated whole may take, from its head to the end of the response; a client that does not read the
+        /// response has 30 seconds more.
         public var requestTimeout: Duration = .seconds(120)
         /// How long a request in chunks may take, from its head to the end of the response.
         public var chunkedRequestTimeout: Duration = .seconds(900)
@@ -104,6 +110,11 @@ public struct GatewayConfiguration: Sendable {
         ///
         /// With the default, the whole shutdown takes at most ten seconds.
         public var drain: Duration = ListenerLimits.standardDrain
+
+        /// How long the connection stays open after a request's deadline, if the client does not read the response.
+        ///
+        /// A request past its deadline still gets a response, so the listener must not close the connection at the same moment.
+        var grace: Duration = .seconds(30)
 
         /// The defaults.
         public init() {}

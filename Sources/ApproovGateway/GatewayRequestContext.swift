@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import Hummingbird
 internal import NIOCore
 
@@ -5,9 +6,11 @@ internal import NIOCore
 struct GatewayRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let eventLoop: any EventLoop
+    let timeLimit: RequestTimeLimit
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         eventLoop = source.channel.eventLoop
+        timeLimit = RequestTimeLimit(source.channel)
     }
 }

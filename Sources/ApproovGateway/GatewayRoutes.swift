@@ -40,9 +40,12 @@ struct GatewayRoutes: Sendable {
             return forwarder.refusal(.contentTooLarge)
         }
         let deadline = ContinuousClock.now + (isChunked ? forwarder.limits.chunkedRequestTimeout : forwarder.limits.requestTimeout)
+        // The listener's own limit is the one for chunked requests.
+        if !isChunked { context.timeLimit.set(deadline + forwarder.limits.grace) }
         let body = BorrowedRequestBody(
             request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
-            timeout: isChunked ? nil : forwarder.limits.requestTimeout)
+            // A chunked request has this long up to its opened head, so that one that drips cannot keep its place.
+            timeout: isChunked ? forwarder.limits.idleTimeout : forwarder.limits.requestTimeout)
         do {
             // Take a slot only after the first content byte: until then a silent client uses nothing but its own connection.
             try await body.readAhead(1)

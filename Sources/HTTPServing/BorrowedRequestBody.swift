@@ -86,6 +86,11 @@ package final class BorrowedRequestBody: AsyncSequence, Sendable {
         guarded.withLock { $0.state.takeWhole() }
     }
 
+    /// Ends the time limit for the whole content; the limit for the time without any bytes stays.
+    ///
+    /// For a handler that has read what must come soon, and lends out content that may take long.
+    package func liftDeadline() { guarded.withLock { $0.state.liftDeadline() } }
+
     /// Continues reading: all iterators share one position.
     package func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 

@@ -78,7 +78,7 @@ struct BorrowedRequestBodyState<Reader, Handler> {
     private var isWatched = false
     private var lastID: ReaderID = 0
     private let idleTimeout: Duration
-    private let deadline: Duration?
+    private var deadline: Duration?
 
     /// Makes the state of a content that no task reads.
     ///
@@ -203,6 +203,9 @@ struct BorrowedRequestBodyState<Reader, Handler> {
 
     /// Keeps bytes for the next reader.
     mutating func keep(_ bytes: [UInt8]) { ahead = bytes }
+
+    /// Ends the time limit for the whole content, for reads that begin from now on.
+    mutating func liftDeadline() { deadline = nil }
 
     /// The whole content, if it was read ahead to its end and nothing of it was taken; nil otherwise.
     mutating func takeWhole() -> [UInt8]? {

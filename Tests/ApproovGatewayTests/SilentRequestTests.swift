@@ -1,4 +1,3 @@
-import ApproovGateway
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -6,6 +5,8 @@ import HTTPTypes
 import OHTTP
 import TestTags
 import Testing
+
+@testable import ApproovGateway
 
 /// Requests that begin and do not continue, and responses that no client reads.
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct SilentRequestTests {
@@ -50,6 +51,33 @@ import Testing
         }
     }
 
+    @Test("A chunked request that drips before its head is complete is answered 408 after the idle timeout, although it is never idle")
+    func dripsInChunks() async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.idleTimeout = .seconds(2) }) {
+            (gateway) async throws in
+            let message = try await gateway.chunkedMessage(.to("http://127.0.0.1:1/"), body: String(repeating: "a", count: 200)).message
+            // On a busy machine the timeout may pass before the head arrives. Then there is no response, and the test tries again.
+            let isAnswered = try await eventually {
+                let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+                client.write(
+                    "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(OHTTPMediaType.chunkedRequest)\r\n"
+                        + "Content-Length: \(message.count)\r\n\r\n")
+                let dripping = Task {
+                    // The whole message would take more than ten seconds, and be answered 200.
+                    for byte in message {
+                        client.write([byte])
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                }
+                let answer = await client.readText() ?? ""
+                dripping.cancel()
+                #expect(!answer.hasPrefix("HTTP/1.1 200 "))
+                return answer.hasPrefix("HTTP/1.1 408 ")
+            }
+            #expect(isAnswered)
+        }
+    }
+
     @Test("Requests that have sent only their heads do not count towards the limit of requests", arguments: types)
     func noPlace(type: String) async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
@@ -91,6 +119,31 @@ import Testing
             var text: String?
             while text == nil { text = try? await gateway.ask(.to(target.url)).text }
             #expect(text == "ok")
+        }
+        await target.stop()
+    }
+
+    @Test("A response to a whole request that the client does not read gives up its place after the limit for whole requests")
+    func unreadWhole() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { request in
+            request.path == "/large" ? TestResponse(body: [UInt8](repeating: 7, count: 16 << 20)) : TestResponse(text: "ok")
+        }
+        try await RunningGateway.with(
+            allow: [target.url],
+            limits: {
+                ($0.requests, $0.messageBytes) = (1, 32 << 20)
+                // The limit for chunked requests stays at its 15 minutes.
+                ($0.requestTimeout, $0.grace) = (.seconds(10), .milliseconds(100))
+            }
+        ) { (gateway) async throws in
+            let large = try BinaryHTTPRequest(head: .to(target.url + "/large")).encoded()
+            let message = [UInt8](try await gateway.keys().preferred().encapsulate(large).message)
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write(Array("POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(OHTTPMediaType.request)\r\n".utf8))
+            client.write(Array("Content-Length: \(message.count)\r\n\r\n".utf8) + message)
+            try #require(await eventually { target.counters.requests == 1 })
+            #expect(await eventually { (try? await gateway.ask(.to(target.url)).text) == "ok" })
+            withExtendedLifetime(client) {}
         }
         await target.stop()
     }
