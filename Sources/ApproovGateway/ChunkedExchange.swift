@@ -31,19 +31,20 @@ struct ChunkedExchange: Sendable {
     /// - Parameter keys: The keys that the gateway accepts.
     /// - Returns: The response to the relay.
     func answer(with keys: ReloadingKeyring) async -> Response {
-        let reader = ChunkedRequestReader(body, keyring: keys.current.keyring, limits: forwarder.limits)
+        let keys = keys.current
+        let reader = ChunkedRequestReader(body, keyring: keys.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
             body.liftDeadline()
-            return try await answer(to: head, reader)
+            return try await answer(to: head, reader, keys)
         } catch {
             return await refusal(error, reader)
         }
     }
 
-    private func answer(to head: HTTPRequest, _ reader: ChunkedRequestReader) async throws -> Response {
-        guard let (encapsulatedKey, keyID) = reader.identity else { throw InnerProblem.malformed }
-        let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, keyID: keyID)
+    private func answer(to head: HTTPRequest, _ reader: ChunkedRequestReader, _ keys: ReloadingKeyring.Current) async throws -> Response {
+        guard let (encapsulatedKey, keyID) = reader.identity, let key = keys.identities[keyID] else { throw InnerProblem.malformed }
+        let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, key: key)
         let content = try await content(of: head, reader)
         let response = try await forwarder.send(head, to: target, body: content, isChunked: true, until: deadline)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }

@@ -41,10 +41,10 @@ struct OriginForwarder: Sendable {
     /// - Parameters:
     ///   - head: The request.
     ///   - encapsulatedKey: The request's `enc`.
-    ///   - keyID: The identifier of the key that it was sealed to.
+    ///   - key: The key that it was sealed to.
     /// - Returns: The target.
     /// - Throws: `Replayed`, or the `InnerProblem` to answer.
-    func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], keyID: UInt8) throws -> TransportURL {
+    func admit(_ head: HTTPRequest, encapsulatedKey: [UInt8], key: ReplayWindow.Key) throws -> TransportURL {
         // Check the target first: requests that are not forwarded must not fill the replay window.
         guard let target = targets.target(of: head) else {
             guard !targets.allowsOrigin(of: head) else {
@@ -60,7 +60,7 @@ struct OriginForwarder: Sendable {
             metrics.count(.date)
             throw InnerProblem.date
         }
-        switch window.judge(encapsulatedKey: encapsulatedKey, keyID: keyID, date: date, now: time.date, uptime: time.uptime) {
+        switch window.judge(encapsulatedKey: encapsulatedKey, key: key, date: date, now: time.date, uptime: time.uptime) {
         case .fresh: break
         case .replayed: throw Replayed()
         case .dateNeeded:

@@ -10,6 +10,8 @@ final class ReloadingKeyring: Sendable {
     struct Current: Sendable {
         let keys: GatewayKeys
         let keyring: GatewayKeyring
+        /// The keys as the replay window tells them apart, by their identifiers.
+        let identities: [UInt8: ReplayWindow.Key]
         let published: [UInt8]
         fileprivate let stamp: FileStatus?
     }
@@ -41,8 +43,8 @@ final class ReloadingKeyring: Sendable {
     var current: Current { state.withLock { $0.current } }
 
     /// Watches the file until the task is cancelled.
-    /// - Parameter onChange: Called with the identifiers of the accepted keys whenever they change.
-    func run(onChange: (Set<UInt8>) -> Void) async {
+    /// - Parameter onChange: Called with the accepted keys whenever they change.
+    func run(onChange: (Set<ReplayWindow.Key>) -> Void) async {
         var troubles: Set<Trouble> = []
         while !Task.isCancelled {
             let before = current.keyring.keys.map(\.configuration)
@@ -50,8 +52,8 @@ final class ReloadingKeyring: Sendable {
             attempt(.forgetting, &troubles, forgetEnded)
             attempt(.takingUp, &troubles, takeUp)
             attempt(.removing, &troubles, removeEnded)
-            let after = current.keyring.keys.map(\.configuration)
-            if after != before { onChange(Set(after.map(\.id))) }
+            let after = current
+            if after.keyring.keys.map(\.configuration) != before { onChange(Set(after.identities.values)) }
             try? await time.sleep(for: Self.interval)
         }
     }
@@ -98,6 +100,10 @@ final class ReloadingKeyring: Sendable {
     }
 
     private static func current(_ keys: GatewayKeys, at now: Date, stamp: FileStatus?) throws -> Current {
-        Current(keys: keys, keyring: try keys.keyring(at: now), published: keys.published.encoded(), stamp: stamp)
+        let keyring = try keys.keyring(at: now)
+        let identities = keyring.keys.map { ($0.configuration.id, ReplayWindow.Key($0.configuration)) }
+        return Current(
+            keys: keys, keyring: keyring, identities: Dictionary(uniqueKeysWithValues: identities), published: keys.published.encoded(),
+            stamp: stamp)
     }
 }

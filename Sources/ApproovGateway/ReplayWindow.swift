@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import OHTTP
 internal import Synchronization
 
 /// Remembers encapsulated keys in bounded memory, so that no request is served twice (RFC 9458, section 6.5).
@@ -41,6 +42,17 @@ final class ReplayWindow: Sendable {
         }
     }
 
+    /// A key of the gateway, as its whole configuration tells it from all others: another key may get its identifier later.
+    struct Key: Hashable, Sendable {
+        private let digest: SHA256.Digest
+
+        /// Identifies a key by the encoding of its configuration.
+        init(encoded: [UInt8]) { digest = SHA256.hash(data: encoded) }
+
+        /// Identifies a key.
+        init(_ configuration: KeyConfiguration) { self.init(encoded: configuration.encoded()) }
+    }
+
     /// Marks of requests with a date that are forgotten together.
     private struct Generation {
         var marks: Set<Mark> = []
@@ -52,14 +64,16 @@ final class ReplayWindow: Sendable {
         var current = Generation()
         var earlier = Generation()
         var turned: Duration
-        /// Marks of requests without a date, by the identifier of the key that they were sealed to.
-        var undated: [UInt8: Set<Mark>] = [:]
+        /// Marks of requests without a date, by the key that they were sealed to.
+        var undated: [Key: Set<Mark>] = [:]
         /// The keys whose requests without a date are refused from now on, because one of them could not be remembered.
-        var undatedRefused: Set<UInt8> = []
-        /// Requests dated too far ahead, with those dates, by the identifier of the key that they were sealed to.
-        var ahead: [UInt8: [Mark: Date]] = [:]
-        /// The keys whose requests without a date were forgotten.
-        var ended: Set<UInt8> = []
+        var undatedRefused: Set<Key> = []
+        /// Requests dated too far ahead, with those dates, by the key that they were sealed to.
+        var ahead: [Key: [Mark: Date]] = [:]
+        /// The keys whose requests were forgotten, each with the latest date of those that were dated too far ahead.
+        var ended: [Key: Date] = [:]
+        /// The keys among them that the gateway accepts again.
+        var returned: Set<Key> = []
         /// The earliest date that is accepted; every request served with this date or a later one is remembered.
         var earliestDate: Date
 
@@ -67,9 +81,9 @@ final class ReplayWindow: Sendable {
         func reference(_ now: Date) -> Date { max(now, earliestDate) }
 
         /// Whether a request was seen before, or may have been.
-        func mayKnow(_ mark: Mark, _ keyID: UInt8) -> Bool {
-            ended.contains(keyID) || current.marks.contains(mark) || earlier.marks.contains(mark)
-                || undated[keyID]?.contains(mark) == true || ahead[keyID]?[mark] != nil
+        func mayKnow(_ mark: Mark, _ key: Key) -> Bool {
+            (ended[key] != nil && !returned.contains(key)) || current.marks.contains(mark) || earlier.marks.contains(mark)
+                || undated[key]?.contains(mark) == true || ahead[key]?[mark] != nil
         }
 
         var undatedCount: Int { undated.values.reduce(0) { $0 + $1.count } }
@@ -117,19 +131,24 @@ final class ReplayWindow: Sendable {
     /// Decides about a request and remembers it.
     /// - Parameters:
     ///   - encapsulatedKey: The request's `enc`.
-    ///   - keyID: The identifier of the key that it was sealed to.
+    ///   - key: The key that it was sealed to.
     ///   - date: The request's `Date`; nil if it has none.
     ///   - now: The clock's time.
     ///   - uptime: The monotonic time.
     /// - Returns: The decision.
-    func judge(encapsulatedKey: [UInt8], keyID: UInt8, date: Date?, now: Date, uptime: Duration) -> Verdict {
+    func judge(encapsulatedKey: [UInt8], key: Key, date: Date?, now: Date, uptime: Duration) -> Verdict {
         let mark = Mark(encapsulatedKey)
         return state.withLock { state in
             turn(&state, now, uptime)
-            guard !state.mayKnow(mark, keyID) else { return .replayed }
-            guard let date else { return settings.requiresDate ? .dateNeeded : judgeUndated(mark, keyID, &state) }
+            guard !state.mayKnow(mark, key) else { return .replayed }
+            // A key that has ended and is accepted again may have sealed requests that were forgotten; those are never served.
+            let forgotten = state.ended[key]
+            guard let date else {
+                return settings.requiresDate || forgotten != nil ? .dateNeeded : judgeUndated(mark, key, &state)
+            }
+            if let forgotten, date <= forgotten { return .dateNeeded }
             let age = state.reference(now).timeIntervalSince(date)
-            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, keyID, date, by: -age, &state) }
+            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, key, date, by: -age, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             // Also remember a request that is too old: the clock may be fast, and be corrected later.
@@ -147,17 +166,20 @@ final class ReplayWindow: Sendable {
 
     /// Forgets requests sealed to keys that are no longer accepted.
     ///
-    /// Requests still in progress that were opened with such a key are refused as replays.
-    func forget(keysOtherThan accepted: Set<UInt8>) {
+    /// A request in progress that was opened with such a key is refused as a replay if any request of that key was forgotten. Otherwise it
+    /// is judged as before, and forgotten with the next change of keys.
+    ///
+    /// When such a key is accepted again, for example because the operator restores an old key file, its requests need a date after those
+    /// of all forgotten ones.
+    func forget(keysOtherThan accepted: Set<Key>) {
         state.withLock { state in
-            for id in Set(state.undated.keys).union(state.undatedRefused).union(state.ahead.keys) where !accepted.contains(id) {
-                state.undated[id] = nil
-                state.ahead[id] = nil
-                state.undatedRefused.remove(id)
-                state.ended.insert(id)
+            for key in Set(state.undated.keys).union(state.undatedRefused).union(state.ahead.keys) where !accepted.contains(key) {
+                state.undated[key] = nil
+                let latest = state.ahead.removeValue(forKey: key)?.values.max() ?? .distantPast
+                state.undatedRefused.remove(key)
+                state.ended[key] = max(state.ended[key] ?? .distantPast, latest)
             }
-            // An identifier in use again belongs to another key.
-            state.ended.subtract(accepted)
+            state.returned = accepted.intersection(state.ended.keys)
         }
     }
 
@@ -166,20 +188,20 @@ final class ReplayWindow: Sendable {
         state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undatedCount + $0.aheadCount }
     }
 
-    private func judgeUndated(_ mark: Mark, _ keyID: UInt8, _ state: inout State) -> Verdict {
-        guard state.undatedCount < settings.rememberedUndated, !state.undatedRefused.contains(keyID) else {
+    private func judgeUndated(_ mark: Mark, _ key: Key, _ state: inout State) -> Verdict {
+        guard state.undatedCount < settings.rememberedUndated, !state.undatedRefused.contains(key) else {
             // Refuse all further ones too: a request refused now must not be served when room becomes free.
-            state.undatedRefused.insert(keyID)
+            state.undatedRefused.insert(key)
             return .undatedFull
         }
-        state.undated[keyID, default: []].insert(mark)
+        state.undated[key, default: []].insert(mark)
         return .fresh
     }
 
-    private func refuseAhead(_ mark: Mark, _ keyID: UInt8, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
+    private func refuseAhead(_ mark: Mark, _ key: Key, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
         let room = seconds > Double(Self.farAhead) ? settings.rememberedDated / 2 : settings.rememberedDated
         guard state.aheadCount < room else { return .aheadFull }
-        state.ahead[keyID, default: [:]][mark] = date
+        state.ahead[key, default: [:]][mark] = date
         return .dateNeeded
     }
 

@@ -26,10 +26,13 @@ struct WholeExchange: Sendable {
         } catch {
             return forwarder.unread(error)
         }
-        let keyring = keys.current.keyring
+        let keys = keys.current
+        let keyring = keys.keyring
         do {
             let opened = try keyring.decapsulate(message)
-            let response = try await response(to: opened.request, encapsulatedKey: opened.encapsulatedKey, keyID: opened.keyID)
+            // The keyring that opened the request has its key.
+            guard let key = keys.identities[opened.keyID] else { return .unknownKey }
+            let response = try await response(to: opened.request, encapsulatedKey: opened.encapsulatedKey, key: key)
             let sealed = try opened.response.seal(Self.encoded(response))
             return Response(
                 status: .ok, headers: [.contentType: OHTTPMediaType.response, .cacheControl: "no-store"], body: content(sealed))
@@ -68,7 +71,7 @@ struct WholeExchange: Sendable {
         return bytes
     }
 
-    private func response(to message: Data, encapsulatedKey: [UInt8], keyID: UInt8) async throws -> BinaryHTTPResponse {
+    private func response(to message: Data, encapsulatedKey: [UInt8], key: ReplayWindow.Key) async throws -> BinaryHTTPResponse {
         do {
             let request: BinaryHTTPRequest
             do {
@@ -78,7 +81,7 @@ struct WholeExchange: Sendable {
                 forwarder.metrics.count(.malformed)
                 throw InnerProblem(error)
             }
-            let target = try forwarder.admit(request.head, encapsulatedKey: encapsulatedKey, keyID: keyID)
+            let target = try forwarder.admit(request.head, encapsulatedKey: encapsulatedKey, key: key)
             return try await forward(request, to: target)
         } catch let problem as InnerProblem {
             return problem.response(at: forwarder.now)

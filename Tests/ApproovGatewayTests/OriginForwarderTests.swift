@@ -27,9 +27,11 @@ import Testing
             transport: transport, limits: configuration.limits, time: clock, metrics: GatewayMetrics(metrics), logger: logs.logger)
     }
 
+    private static let key = ReplayWindow.Key(encoded: [1])
+
     private func admit(_ forwarder: OriginForwarder, _ key: UInt8, date: Date? = nil) throws {
         let head = try HTTPRequest.to("https://api.example.com/", fields: date.map { [.date: HTTPDate.format($0)] } ?? [:])
-        _ = try forwarder.admit(head, encapsulatedKey: [key], keyID: 1)
+        _ = try forwarder.admit(head, encapsulatedKey: [key], key: Self.key)
     }
 
     private func count(_ outcome: String) -> Int64 {
@@ -84,7 +86,7 @@ import Testing
     func forbidden() throws {
         let forwarder = try forwarder()
         func ask(_ url: String) throws {
-            #expect(throws: InnerProblem.forbidden) { _ = try forwarder.admit(.to(url), encapsulatedKey: [1], keyID: 1) }
+            #expect(throws: InnerProblem.forbidden) { _ = try forwarder.admit(.to(url), encapsulatedKey: [1], key: Self.key) }
         }
         try ask("https://approov-check.invalid/")
         #expect(logs.lines.isEmpty)
@@ -170,7 +172,7 @@ import Testing
         for error in stalls { #expect(forwarder.failed(error, target).details.status == 408) }
         var request = try HTTPRequest.to("https://api.example.com/")
         request.path = "/a#b"
-        #expect(throws: InnerProblem.unusableTarget) { _ = try forwarder.admit(request, encapsulatedKey: [1], keyID: 1) }
+        #expect(throws: InnerProblem.unusableTarget) { _ = try forwarder.admit(request, encapsulatedKey: [1], key: Self.key) }
         #expect(count("forbidden") == 1 && logs.lines.isEmpty)
     }
 

@@ -19,14 +19,14 @@ import Testing
         _ = try file.load()
         let new = try #require(try file.rotate(overlap: .seconds(10)).published.configurations.first)
         let watch = try ReloadingKeyring(file: file, time: clock, logger: logs.logger)
-        let told = Mutex<[Set<UInt8>]>([])
+        let told = Mutex<[Set<ReplayWindow.Key>]>([])
         let size = try Data(contentsOf: url).count
         clock.advance(by: .seconds(11))
         let lock = try HeldLock(url.path() + ".lock")
-        let watching = Task { await watch.run { ids in told.withLock { $0.append(ids) } } }
+        let watching = Task { await watch.run { keys in told.withLock { $0.append(keys) } } }
         await clock.sleepers(atLeast: 1)
         #expect(watch.current.keyring.keys.count == 1)
-        #expect(told.withLock { $0.last } == [new.id])
+        #expect(told.withLock { $0.last } == [ReplayWindow.Key(new)])
         #expect(try Data(contentsOf: url).count == size)
         lock.release()
         clock.advance(by: ReloadingKeyring.interval)

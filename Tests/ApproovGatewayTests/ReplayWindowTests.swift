@@ -1,4 +1,5 @@
 import Foundation
+import OHTTP
 import Testing
 
 @testable import ApproovGateway
@@ -17,8 +18,14 @@ import Testing
         _ window: ReplayWindow, _ key: Int, date: Double?, at seconds: Double, uptime: Double? = nil, keyID: UInt8 = 1
     ) -> ReplayWindow.Verdict {
         window.judge(
-            encapsulatedKey: Array("\(key)".utf8), keyID: keyID, date: date.map(date(_:)), now: start + seconds,
+            encapsulatedKey: Array("\(key)".utf8), key: ReplayWindow.Key(encoded: [keyID]), date: date.map(date(_:)), now: start + seconds,
             uptime: .seconds(uptime ?? seconds))
+    }
+
+    private let key = ReplayWindow.Key(encoded: [1])
+
+    private func forget(_ window: ReplayWindow, keysOtherThan ids: [UInt8]) {
+        window.forget(keysOtherThan: Set(ids.map { ReplayWindow.Key(encoded: [$0]) }))
     }
 
     private func date(_ seconds: Double) -> Date {
@@ -55,15 +62,50 @@ import Testing
     @Test("An undated request sealed to an ended key counts as a replay, because its mark left with the key")
     func endedKey() {
         let window = window()
-        window.forget(keysOtherThan: [1, 2])
+        forget(window, keysOtherThan: [1, 2])
         #expect(judge(window, 1, date: nil, at: 0) == .fresh)
-        window.forget(keysOtherThan: [2])
+        forget(window, keysOtherThan: [2])
         #expect(judge(window, 1, date: nil, at: 0) == .replayed)
         #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .fresh)
-        // A new key is served before the window is told of it, and a key ID that returns counts as a new key.
+        // A new key is served before the window is told of it.
         #expect(judge(window, 4, date: nil, at: 0, keyID: 3) == .fresh)
-        window.forget(keysOtherThan: [1, 2])
-        #expect(judge(window, 5, date: nil, at: 0) == .fresh)
+    }
+
+    @Test("When a key that had ended is accepted again, its requests need a date after those of all forgotten ones")
+    func returnedKey() {
+        let window = window()
+        #expect(judge(window, 1, date: nil, at: 0) == .fresh)
+        #expect(judge(window, 2, date: 100, at: 0) == .dateNeeded)
+        #expect(judge(window, 3, date: 1, at: 0) == .fresh)
+        forget(window, keysOtherThan: [2])
+        forget(window, keysOtherThan: [1, 2])
+        #expect(judge(window, 1, date: nil, at: 10) == .dateNeeded)
+        #expect(judge(window, 4, date: nil, at: 10) == .dateNeeded)
+        #expect(judge(window, 3, date: 1, at: 10) == .replayed)
+        #expect(judge(window, 2, date: 100, at: 100) == .dateNeeded)
+        #expect(judge(window, 5, date: 101, at: 101) == .fresh)
+        #expect(judge(window, 5, date: 101, at: 101) == .replayed)
+        // And once more.
+        forget(window, keysOtherThan: [2])
+        #expect(judge(window, 6, date: nil, at: 102) == .replayed)
+        forget(window, keysOtherThan: [1])
+        #expect(judge(window, 6, date: nil, at: 102) == .dateNeeded)
+    }
+
+    @Test("A new key with the identifier of an ended one is another key")
+    func sameIdentifier() throws {
+        let one = try GatewayKey(id: 1, kem: .x25519).configuration
+        let other = try GatewayKey(id: 1, kem: .x25519).configuration
+        let window = window()
+        func judge(_ request: UInt8, _ key: KeyConfiguration) -> ReplayWindow.Verdict {
+            window.judge(encapsulatedKey: [request], key: ReplayWindow.Key(key), date: nil, now: start, uptime: .zero)
+        }
+        #expect(judge(1, one) == .fresh)
+        window.forget(keysOtherThan: [ReplayWindow.Key(other)])
+        #expect(judge(1, one) == .replayed)
+        #expect(judge(2, other) == .fresh)
+        window.forget(keysOtherThan: [ReplayWindow.Key(one)])
+        #expect(judge(1, one) == .dateNeeded)
     }
 
     @Test("Marks are forgotten once their dates are too old, so the request rate bounds the memory, not the time")
@@ -101,9 +143,9 @@ import Testing
         #expect(window.isAhead(of: behind))
         let told = window.acceptableDate(behind)
         #expect(
-            window.judge(encapsulatedKey: [1], keyID: 1, date: told, now: behind, uptime: .seconds(300)) == .fresh)
+            window.judge(encapsulatedKey: [1], key: key, date: told, now: behind, uptime: .seconds(300)) == .fresh)
         #expect(
-            window.judge(encapsulatedKey: [1], keyID: 1, date: told, now: behind, uptime: .seconds(300)) == .replayed)
+            window.judge(encapsulatedKey: [1], key: key, date: told, now: behind, uptime: .seconds(300)) == .replayed)
         #expect(judge(window, 1_001, date: 400, at: 400, uptime: 4_000) == .fresh)
         #expect(!window.isAhead(of: start + 400))
     }
@@ -116,7 +158,7 @@ import Testing
         #expect(judge(window, 2, date: 200, at: 200.37, uptime: 200.37) == .fresh)
         let behind = start + (200.5 - 600)
         let told = try #require(HTTPDate.parse(HTTPDate.format(window.acceptableDate(behind))))
-        #expect(window.judge(encapsulatedKey: [7], keyID: 1, date: told, now: behind, uptime: .seconds(200.5)) == .fresh)
+        #expect(window.judge(encapsulatedKey: [7], key: key, date: told, now: behind, uptime: .seconds(200.5)) == .fresh)
         // The forgotten one stays refused.
         #expect(judge(window, 1, date: 100, at: 100, uptime: 201) != .fresh)
     }
@@ -145,7 +187,7 @@ import Testing
         #expect(judge(window, 4, date: 1, at: 62) == .dateNeeded)
         // The window accepts the date that it suggests.
         let named = window.acceptableDate(start)
-        #expect(window.judge(encapsulatedKey: [5], keyID: 1, date: named, now: start, uptime: .zero) == .fresh)
+        #expect(window.judge(encapsulatedKey: [5], key: key, date: named, now: start, uptime: .zero) == .fresh)
         // The count includes the refused requests.
         #expect(window.count == 5)
     }
@@ -175,7 +217,7 @@ import Testing
         #expect(judge(window, 3, date: 60, at: 0) == .aheadFull)
         #expect(judge(window, 4, date: 200, at: 200) == .fresh)
         #expect(window.count == 2)
-        window.forget(keysOtherThan: [1])
+        forget(window, keysOtherThan: [1])
         #expect(window.count == 1)
         #expect(judge(window, 2, date: 1_000, at: 1_000, keyID: 2) == .replayed)
     }
@@ -199,7 +241,7 @@ import Testing
         let window = window { $0.rememberedUndated = 1 }
         #expect(judge(window, 1, date: nil, at: 0, keyID: 1) == .fresh)
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .undatedFull)
-        window.forget(keysOtherThan: [2])
+        forget(window, keysOtherThan: [2])
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .undatedFull)
         #expect(judge(window, 3, date: nil, at: 0, keyID: 3) == .fresh)
     }
@@ -210,9 +252,9 @@ import Testing
         #expect(judge(window, 1, date: nil, at: 0) == .fresh)
         #expect(judge(window, 1, date: nil, at: 1_000_000) == .replayed)
         #expect(judge(window, 1, date: 1, at: 0) == .replayed)
-        window.forget(keysOtherThan: [1, 2])
+        forget(window, keysOtherThan: [1, 2])
         #expect(judge(window, 1, date: nil, at: 1_000_000) == .replayed)
-        window.forget(keysOtherThan: [2])
+        forget(window, keysOtherThan: [2])
         #expect(window.count == 0)
     }
 
@@ -241,7 +283,7 @@ import Testing
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .fresh)
         #expect(judge(window, 3, date: nil, at: 0, keyID: 2) == .undatedFull)
         #expect(judge(window, 3, date: 1, at: 0, keyID: 2) == .fresh)
-        window.forget(keysOtherThan: [2])
+        forget(window, keysOtherThan: [2])
         #expect(judge(window, 4, date: nil, at: 0, keyID: 4) == .fresh)
         #expect(judge(window, 2, date: nil, at: 0, keyID: 2) == .replayed)
     }
