@@ -301,6 +301,16 @@ import Testing
         #expect(state.enter(now: .seconds(4)).outcome?.failure is BorrowedRequestBody.Stalled)
     }
 
+    @Test("When the deadline is lifted, later reads may wait as long as the idle timeout")
+    func liftedDeadline() throws {
+        var (state, _) = try waiting(deadline: .seconds(4))
+        _ = state.land(.success([1]), isCancelled: false)
+        state.liftDeadline()
+        #expect(state.enter(now: .seconds(5)).started != nil)
+        _ = state.readWaits(now: .seconds(5))
+        #expect(state.lookForStall(now: .seconds(6)) == .again(at: .seconds(15)))
+    }
+
     @Test("The timer continues while the body is drained, and stops once it was taken back")
     func timerEnds() throws {
         var state = try abandoned()
