@@ -8,8 +8,8 @@ import Testing
     private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Scripts/setup").path
 
-    /// What only tests need.
-    private static let testTools: Set<String> = ["strace", "dbus-daemon", "gnome-keyring-daemon"]
+    /// What only tests and the Debian package need.
+    private static let testTools: Set<String> = ["strace", "dbus-daemon", "gnome-keyring-daemon", "dpkg-shlibdeps", "objdump"]
 
     /// The state of the machine, besides Debian's packages.
     private struct Machine {
@@ -29,6 +29,8 @@ import Testing
             "strace": "",
             "dbus-daemon": "",
             "gnome-keyring-daemon": "",
+            "dpkg-shlibdeps": "",
+            "objdump": "",
             "id": "echo \(machine.isRoot ? 0 : 1_000)",
             "dpkg-query": """
             for package in \(machine.missing.sorted().joined(separator: " ")); do [ "$3" = "$package" ] && exit 1; done
@@ -91,6 +93,6 @@ import Testing
     func onlyTestTools() async throws {
         let (run, _) = try await run(Machine(isRoot: false, commands: ["apt-get", "dpkg-query", "git"]))
         #expect(run.exitCode == 0)
-        #expect(run.errors.contains("apt-get install -y strace dbus gnome-keyring"))
+        #expect(run.errors.contains("apt-get install -y strace dbus gnome-keyring dpkg-dev binutils"))
     }
 }
