@@ -56,7 +56,7 @@ struct AdministrationTests {
     func malformedPin(pin: String) async throws {
         let run = try await approov("api", "-add", "api.example.com", "-pin", pins[0], "-pin", pin)
         #expect(run.exitCode == 1)
-        #expect(run.errors.hasPrefix("approov: malformedPin: "))
+        #expect(run.errors.hasPrefix("approov: ") && run.errors.contains("malformedPin: "))
         #expect(run.errors.split(separator: "\n").count == 1)
         #expect(!FileManager.default.fileExists(atPath: data), "a store was made")
     }
