@@ -35,7 +35,6 @@ struct ChunkedExchange: Sendable {
         let reader = ChunkedRequestReader(body, keyring: keys.keyring, limits: forwarder.limits)
         do {
             guard case .head(let head) = try await reader.next() else { throw InnerProblem.malformed }
-            body.liftDeadline()
             return try await answer(to: head, reader, keys)
         } catch {
             return await refusal(error, reader)
@@ -46,6 +45,8 @@ struct ChunkedExchange: Sendable {
         guard let (encapsulatedKey, keyID) = reader.identity, let key = keys.identities[keyID] else { throw InnerProblem.malformed }
         let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, key: key)
         let content = try await content(of: head, reader)
+        // Not before: a request that is refused must end soon, too.
+        body.liftDeadline()
         let response = try await forwarder.send(head, to: target, body: content, isChunked: true, until: deadline)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }
         return stream(response, from: target, to: ChunkedResponseWriter(sealer))

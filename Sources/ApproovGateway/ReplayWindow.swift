@@ -70,8 +70,8 @@ final class ReplayWindow: Sendable {
         var undatedRefused: Set<Key> = []
         /// Requests dated too far ahead, with those dates, by the key that they were sealed to.
         var ahead: [Key: [Mark: Date]] = [:]
-        /// The keys whose requests were forgotten, each with the latest date of those that were dated too far ahead.
-        var ended: [Key: Date] = [:]
+        /// The keys whose requests without a date were forgotten.
+        var ended: Set<Key> = []
         /// The keys among them that the gateway accepts again.
         var returned: Set<Key> = []
         /// The earliest date that is accepted; every request served with this date or a later one is remembered.
@@ -82,7 +82,7 @@ final class ReplayWindow: Sendable {
 
         /// Whether a request was seen before, or may have been.
         func mayKnow(_ mark: Mark, _ key: Key) -> Bool {
-            (ended[key] != nil && !returned.contains(key)) || current.marks.contains(mark) || earlier.marks.contains(mark)
+            (ended.contains(key) && !returned.contains(key)) || current.marks.contains(mark) || earlier.marks.contains(mark)
                 || undated[key]?.contains(mark) == true || ahead[key]?[mark] != nil
         }
 
@@ -142,11 +142,9 @@ final class ReplayWindow: Sendable {
             turn(&state, now, uptime)
             guard !state.mayKnow(mark, key) else { return .replayed }
             // A key that has ended and is accepted again may have sealed requests that were forgotten; those are never served.
-            let forgotten = state.ended[key]
             guard let date else {
-                return settings.requiresDate || forgotten != nil ? .dateNeeded : judgeUndated(mark, key, &state)
+                return settings.requiresDate || state.ended.contains(key) ? .dateNeeded : judgeUndated(mark, key, &state)
             }
-            if let forgotten, date <= forgotten { return .dateNeeded }
             let age = state.reference(now).timeIntervalSince(date)
             guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, key, date, by: -age, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
@@ -164,22 +162,21 @@ final class ReplayWindow: Sendable {
     /// Whether the clock was set back so far that correct dates are refused.
     func isAhead(of now: Date) -> Bool { acceptableDate(now).timeIntervalSince(now) > Double(Self.longestAhead) }
 
-    /// Forgets requests sealed to keys that are no longer accepted.
+    /// Forgets requests without a date that were sealed to keys that are no longer accepted.
     ///
     /// A request in progress that was opened with such a key is refused as a replay if any request of that key was forgotten. Otherwise it
     /// is judged as before, and forgotten with the next change of keys.
     ///
-    /// When such a key is accepted again, for example because the operator restores an old key file, its requests need a date after those
-    /// of all forgotten ones.
+    /// When such a key is accepted again, for example because the operator restores an old key file, its requests need a date. Requests that
+    /// were dated too far ahead are remembered until that date, whatever becomes of their key.
     func forget(keysOtherThan accepted: Set<Key>) {
         state.withLock { state in
-            for key in Set(state.undated.keys).union(state.undatedRefused).union(state.ahead.keys) where !accepted.contains(key) {
+            for key in Set(state.undated.keys).union(state.undatedRefused) where !accepted.contains(key) {
                 state.undated[key] = nil
-                let latest = state.ahead.removeValue(forKey: key)?.values.max() ?? .distantPast
                 state.undatedRefused.remove(key)
-                state.ended[key] = max(state.ended[key] ?? .distantPast, latest)
+                state.ended.insert(key)
             }
-            state.returned = accepted.intersection(state.ended.keys)
+            state.returned = accepted.intersection(state.ended)
         }
     }
 

@@ -14,6 +14,8 @@ public import NIOSSL
 ///   first byte of a request. When all connections are in use, the server still accepts: the client with the most connections loses one.
 /// - Behind a load balancer that speaks the PROXY protocol, version 2, the client's address is the one that the balancer names. It counts
 ///   for the shares, and for all code that reads `source.channel.remoteAddress` in a request context.
+/// - When a client's connection or stream closes before the response has ended, the server cancels the request's task. Do what must not stop
+///   halfway, such as a payment and its record, in a separate task.
 /// - On shutdown the server finishes the requests that it is executing, and starts no request whose response would be lost. The client of
 ///   such a request sees the connection close before the first response byte, and can send the request again.
 ///

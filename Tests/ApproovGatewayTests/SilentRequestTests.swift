@@ -51,6 +51,43 @@ import Testing
         }
     }
 
+    @Test("A chunked request that is refused ends after the idle timeout, although it drips")
+    func dripsAfterRefusal() async throws {
+        try await RunningGateway.with(
+            allow: ["http://127.0.0.1:1"],
+            limits: { limits in
+                limits.idleTimeout = .seconds(2)
+                limits.requests = 1
+            }
+        ) { (gateway) async throws in
+            let message = try await gateway.chunkedMessage(.to("http://127.0.0.1:2/"), body: String(repeating: "a", count: 4_000)).message
+            let client = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+            client.write(
+                "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(OHTTPMediaType.chunkedRequest)\r\n"
+                    + "Content-Length: \(message.count)\r\n\r\n")
+            client.write(Array(message.prefix(1_000)))
+            let dripping = Task {
+                // For more than two minutes.
+                for byte in message.dropFirst(1_000) {
+                    client.write([byte])
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            // Its place is free again long before that.
+            let isFree = try await eventually(within: .seconds(60)) {
+                let sealed = try await gateway.chunkedMessage(.to("http://127.0.0.1:2/"), body: "")
+                let other = try RawClient(port: URL(string: gateway.url)?.port ?? 0)
+                other.write(
+                    "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(OHTTPMediaType.chunkedRequest)\r\nConnection: close\r\n"
+                        + "Content-Length: \(sealed.message.count)\r\n\r\n")
+                other.write(Array(sealed.message))
+                return await other.readText()?.hasPrefix("HTTP/1.1 200 ") == true
+            }
+            #expect(isFree)
+            dripping.cancel()
+        }
+    }
+
     @Test("A chunked request that drips before its head is complete is answered 408 after the idle timeout, although it is never idle")
     func dripsInChunks() async throws {
         try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.idleTimeout = .seconds(2) }) {

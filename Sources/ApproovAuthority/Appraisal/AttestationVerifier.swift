@@ -185,7 +185,7 @@ struct AttestationVerifier: Sendable {
         // Between two warnings a claim costs no access to the store.
         guard store.snapshot.lacks(version: version, hash: hash), unknownConfigurations.isWarningDue(at: time.uptime) else { return }
         // Another process may have issued that version a moment ago.
-        _ = try? await store.refresh()
+        guard (try? await store.refresh()) != nil else { return }
         guard store.snapshot.lacks(version: version, hash: hash), let count = unknownConfigurations.takeCount(at: time.uptime) else {
             return
         }

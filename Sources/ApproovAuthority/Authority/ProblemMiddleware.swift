@@ -41,6 +41,9 @@ struct ProblemMiddleware: RouterMiddleware {
         } catch let error as AuthorityError {
             failures.log(.error, "the authority failed", to: context.logger, at: time.uptime, metadata: ["error": "\(error)"])
             return Self.response(.internalError)
+        } catch is CancellationError {
+            // The client is gone, and nothing failed.
+            return Self.response(.internalError)
         } catch {
             // The error's text may quote the request, so only its type is logged.
             failures.log(.error, "the authority failed", to: context.logger, at: time.uptime, metadata: ["error": "\(type(of: error))"])

@@ -152,7 +152,12 @@ final class ConnectionTable: Sendable {
         task?.end()
     }
 
-    /// Cancels the task that answers the request of a channel that has closed, because no client gets the answer.
+    /// Notes that the end of a request's answer was written: what its handler still does is not cancelled any more.
+    func requestIsAnswered(on channel: any Channel) {
+        state.withLock { $0.tasks[ID(channel: channel)] }?.end()
+    }
+
+    /// Cancels the task that answers the request of a channel that has closed before the answer ended.
     func cancelRequest(on channel: any Channel) {
         state.withLock { $0.tasks[ID(channel: channel)] }?.cancel()
     }

@@ -15,7 +15,13 @@ package final class EndStreamHandler: ChannelDuplexHandler, RemovableChannelHand
     package typealias OutboundIn = HTTP2Frame.FramePayload
     package typealias OutboundOut = HTTP2Frame.FramePayload
 
-    package init() {}
+    /// Called when the end of the response is written.
+    private let onResponseEnd: () -> Void
+
+    /// Makes a handler of one stream.
+    ///
+    /// - Parameter onResponseEnd: Called when the end of the response is written.
+    package init(onResponseEnd: @escaping () -> Void = {}) { self.onResponseEnd = onResponseEnd }
 
     /// A DATA frame that waits to see what follows it.
     private var held: (data: HTTP2Frame.FramePayload.Data, promise: EventLoopPromise<Void>?)?
@@ -47,10 +53,12 @@ package final class EndStreamHandler: ChannelDuplexHandler, RemovableChannelHand
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let payload = unwrapOutboundIn(data)
         guard case .data(let frame) = payload else {
+            if case .headers(let frame) = payload, frame.endStream { onResponseEnd() }
             release(context)
             context.write(data, promise: promise)
             return
         }
+        if frame.endStream { onResponseEnd() }
         if frame.endStream, case .byteBuffer(let buffer) = frame.data, buffer.readableBytes == 0, let (data, earlier) = held {
             held = nil
             var last = data
@@ -95,12 +103,14 @@ package final class EndStreamHandler: ChannelDuplexHandler, RemovableChannelHand
 extension EndStreamHandler {
     /// Adds the handler at the network's end of an HTTP/2 stream's pipeline; on HTTP/1.1 it does nothing.
     ///
-    /// - Parameter context: The context of a handler at the other end, where Hummingbird lets handlers be added.
-    package static func install(from context: ChannelHandlerContext) {
+    /// - Parameters:
+    ///   - context: The context of a handler at the other end, where Hummingbird lets handlers be added.
+    ///   - onResponseEnd: Called when the end of the response is written.
+    package static func install(from context: ChannelHandlerContext, onResponseEnd: @escaping () -> Void = {}) {
         let operations = context.pipeline.syncOperations
         guard (try? operations.handler(type: HTTPResponseEncoder.self)) == nil else { return }
         do {
-            try operations.addHandler(EndStreamHandler(), position: .first)
+            try operations.addHandler(EndStreamHandler(onResponseEnd: onResponseEnd), position: .first)
         } catch {
             context.fireErrorCaught(error)
         }

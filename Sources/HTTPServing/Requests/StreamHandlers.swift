@@ -15,14 +15,16 @@ final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
+        let channel = context.channel
+        let onAnswerEnd = { [table] in table.requestIsAnswered(on: channel) }
         guard let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else {
             ConnectionHandler.of(context.channel.parent)?.requestBegins()
-            context.channel.closeFuture.whenComplete { [table, channel = context.channel] _ in table.cancelRequest(on: channel) }
-            return EndStreamHandler.install(from: context)
+            channel.closeFuture.whenComplete { [table] _ in table.cancelRequest(on: channel) }
+            return EndStreamHandler.install(from: context, onResponseEnd: onAnswerEnd)
         }
         isHTTP1 = true
         do {
-            try operations.addHandler(LastAnswerHandler(), position: .after(decoder))
+            try operations.addHandler(LastAnswerHandler(onAnswerEnd: onAnswerEnd), position: .after(decoder))
         } catch {
             context.fireErrorCaught(error)
         }

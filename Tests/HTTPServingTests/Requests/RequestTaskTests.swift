@@ -35,6 +35,28 @@ import Testing
         }
     }
 
+    @Test("What a handler does after its answer is not cancelled when the connection or the stream closes", arguments: [false, true])
+    func late(isHTTP2: Bool) async throws {
+        let notes = Shared<[String]>([])
+        let leaf = isHTTP2 ? try TestPKI.leaf(hosts: ["localhost"], issuer: nil) : nil
+        try await BareListener.with(certificate: leaf, notes: notes) { port in
+            if isHTTP2 {
+                let client = try await FrameClient.connect(to: port)
+                try await client.post("/late")
+                try await client.send("", endsStream: true)
+                #expect(await eventually { notes.value == ["answered"] })
+                await client.close()
+            } else {
+                let answer = try await BareListener.answer(to: "POST /late", port: port)
+                #expect(answer.hasSuffix("ok") && notes.value == ["answered"])
+                #expect(try await BareListener.isHealthy(port))
+            }
+            notes.change { $0.append("go") }
+            #expect(await eventually { notes.value.count == 3 })
+            #expect(notes.value.last == "finished")
+        }
+    }
+
     @Test("A client that has ended its sending gets its answer")
     func halfClosed() async throws {
         try await BareListener.with { port in

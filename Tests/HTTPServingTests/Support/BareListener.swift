@@ -10,7 +10,8 @@ struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
     let proxies: [AddressRange]
-    /// The sizes of the bodies that "/note" got, "failed" for one that could not be read; "begun" and "cancelled" for requests to "/hang".
+    /// The sizes of the bodies that "/note" got, "failed" for one that could not be read; "begun" and "cancelled" for requests to "/hang";
+    /// "answered", then "finished" or "cancelled", for requests to "/late", which go on until the test adds "go".
     let notes: Shared<[String]>
     let onReady: @Sendable (URL) async -> Void
 
@@ -33,6 +34,21 @@ struct BareListener: Service {
                 notes.change { $0.append("cancelled") }
             }
             return "over"
+        }
+        router.post("late") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody(contentLength: 2) { writer in
+                    try await writer.write(ByteBuffer(string: "ok"))
+                    try await writer.finish(nil)
+                    notes.change { $0.append("answered") }
+                    do {
+                        while !notes.value.contains("go") { try await Task.sleep(for: .milliseconds(5)) }
+                        notes.change { $0.append("finished") }
+                    } catch {
+                        notes.change { $0.append("cancelled") }
+                    }
+                })
         }
         router.post("pause") { _, _ in
             try await Task.sleep(for: .milliseconds(500))
