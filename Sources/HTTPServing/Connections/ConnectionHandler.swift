@@ -140,6 +140,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
+    func channelInactive(context: ChannelHandlerContext) {
+        // After an answer has gone out, its handler may have something left to do. On HTTP/2 the streams' requests are cancelled one by one.
+        if requests > 0 { table.cancelRequest(on: context.channel) }
+        context.fireChannelInactive()
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if state == .ending { Self.cut(context.channel) } else { context.fireErrorCaught(error) }
     }

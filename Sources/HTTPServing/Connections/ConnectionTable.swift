@@ -152,7 +152,7 @@ final class ConnectionTable: Sendable {
         task?.end()
     }
 
-    /// Notes that the end of a request's answer was written: what its handler still does is not cancelled any more.
+    /// Notes that the end of the answer to an HTTP/2 stream's request was written: what its handler still does is not cancelled any more.
     func requestIsAnswered(on channel: any Channel) {
         state.withLock { $0.tasks[ID(channel: channel)] }?.end()
     }
@@ -168,13 +168,12 @@ final class ConnectionTable: Sendable {
     }
 
     private func remove(_ id: ID) {
-        let (sweep, task) = state.withLock { state -> (RepeatedTask?, RequestTask?) in
+        let sweep = state.withLock { state -> RepeatedTask? in
             state.places.closed(id)
             state.addresses[id] = nil
-            return (state.places.count == 0 ? state.sweep.take() : nil, state.tasks[id])
+            return state.places.count == 0 ? state.sweep.take() : nil
         }
         sweep?.cancel()
-        task?.cancel()
     }
 
     private func makeSweep(on eventLoop: any EventLoop) -> RepeatedTask {

@@ -15,16 +15,15 @@ final class StreamHandlers: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let operations = context.pipeline.syncOperations
-        let channel = context.channel
-        let onAnswerEnd = { [table] in table.requestIsAnswered(on: channel) }
         guard let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else {
             ConnectionHandler.of(context.channel.parent)?.requestBegins()
+            let channel = context.channel
             channel.closeFuture.whenComplete { [table] _ in table.cancelRequest(on: channel) }
-            return EndStreamHandler.install(from: context, onResponseEnd: onAnswerEnd)
+            return EndStreamHandler.install(from: context) { [table] in table.requestIsAnswered(on: channel) }
         }
         isHTTP1 = true
         do {
-            try operations.addHandler(LastAnswerHandler(onAnswerEnd: onAnswerEnd), position: .after(decoder))
+            try operations.addHandler(LastAnswerHandler(), position: .after(decoder))
         } catch {
             context.fireErrorCaught(error)
         }

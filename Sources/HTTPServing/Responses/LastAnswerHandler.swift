@@ -10,14 +10,10 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Called when the end of an answer is written.
-    private let onAnswerEnd: () -> Void
     private var requests = 0
     private var isStopping = false
     private var isMarked = false
     private var isDropping = false
-
-    init(onAnswerEnd: @escaping () -> Void = {}) { self.onAnswerEnd = onAnswerEnd }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head = unwrapInboundIn(data) {
@@ -38,7 +34,6 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
             requests -= 1
-            onAnswerEnd()
             ConnectionHandler.of(context.channel)?.requestEnds()
         case .head, .body: break
         }

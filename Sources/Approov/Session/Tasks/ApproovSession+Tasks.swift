@@ -121,7 +121,9 @@ extension ApproovSession {
         let observation = RequestObservation(
             onDownload: { value in report.change { $0.download = value } }, control: control, isStreamed: true,
             flight: flights?.begin(request), isAdmitted: life.isValid)
-        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control, life: life) { [self] in
+        return ApproovTask(
+            identifier: newTaskIdentifier(), report: report, control: control, life: life, isAdmitted: observation.isAdmitted
+        ) { [self] in
             do {
                 let (file, response) = try await perform(self, observation)
                 defer { try? FileManager.default.removeItem(at: file) }
@@ -152,7 +154,9 @@ extension ApproovSession {
             onUpload: { value in report.change { $0.upload = value } },
             onDownload: { value in report.change { $0.download = value } }, control: control, flight: flights?.begin(request),
             isAdmitted: life.isValid)
-        return ApproovTask(identifier: newTaskIdentifier(), report: report, control: control, life: life) { [self] in
+        return ApproovTask(
+            identifier: newTaskIdentifier(), report: report, control: control, life: life, isAdmitted: observation.isAdmitted
+        ) { [self] in
             do {
                 let (data, response) = try await perform(self, observation)
                 // As late as possible: the response must not reach the next user's code.

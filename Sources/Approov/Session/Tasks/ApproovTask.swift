@@ -39,10 +39,12 @@ public final class ApproovTask: Sendable {
     ///   - report: The object in which `work` reports progress.
     ///   - control: Suspends the transfers of `work`.
     ///   - life: The life of the task's session, whose cancellation cancels the task if it was not started.
+    ///   - isAdmitted: Whether the session was valid when the task was made.
     ///   - work: Performs the request and calls the completion handler.
     ///   - cancelled: Calls the completion handler when the task is cancelled before it starts.
     init(
-        identifier: Int, report: TaskReport, control: TransferControl, life: SessionLife, work: @escaping @Sendable () async -> Void,
+        identifier: Int, report: TaskReport, control: TransferControl, life: SessionLife, isAdmitted: Bool,
+        work: @escaping @Sendable () async -> Void,
         cancelled: @escaping @Sendable () -> Void
     ) {
         taskIdentifier = identifier
@@ -54,7 +56,7 @@ public final class ApproovTask: Sendable {
         let id = life.note(self)
         guarded.withLock { $0.id = id }
         // The session may have been cancelled before it knew the task.
-        if life.isCancelled { cancelUnstarted() }
+        if isAdmitted, life.isCancelled { cancelUnstarted() }
     }
 
     deinit { forget() }
