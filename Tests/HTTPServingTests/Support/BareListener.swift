@@ -10,7 +10,7 @@ struct BareListener: Service {
     let address: ListenerAddress
     let limits: ListenerLimits
     let proxies: [AddressRange]
-    /// The sizes of the bodies that "/note" got, "failed" for one that could not be read; "begun" and "cancelled" for requests to "/hang";
+    /// "begun", then the size of the body or "failed", for requests to "/note"; "begun" and "cancelled" for requests to "/hang";
     /// "answered", then "finished" or "cancelled", for requests to "/late", which go on until the test adds "go".
     let notes: Shared<[String]>
     let onReady: @Sendable (URL) async -> Void
@@ -21,6 +21,7 @@ struct BareListener: Service {
         router.get("health") { _, _ in Response.healthy }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
         router.post("note") { request, _ in
+            notes.change { $0.append("begun") }
             let size = try? await request.body.collect(upTo: 1 << 20).readableBytes
             notes.change { $0.append(size.map { "\($0)" } ?? "failed") }
             return "noted"
