@@ -45,7 +45,7 @@ struct ChunkedExchange: Sendable {
         guard let (encapsulatedKey, keyID) = reader.identity, let key = keys.identities[keyID] else { throw InnerProblem.malformed }
         let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, key: key)
         let content = try await content(of: head, reader)
-        // Not before: a request that is refused must end soon, too.
+        // Not before: until the request is forwarded, one that drips must not keep its place.
         body.liftDeadline()
         let response = try await forwarder.send(head, to: target, body: content, isChunked: true, until: deadline)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }
@@ -96,6 +96,8 @@ struct ChunkedExchange: Sendable {
             }
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)
+            // What the client still sends needs no place.
+            slot.release()
             await body.drain()
         }
         return Response(status: .ok, headers: Self.headers, body: content)
@@ -130,6 +132,9 @@ struct ChunkedExchange: Sendable {
             defer { withExtendedLifetime(slot) {} }
             try await output.write(ByteBuffer(bytes: bytes))
             try await output.finish(nil)
+            // A client that keeps sending reads the response only after it has sent everything. That may take long, but needs no place.
+            slot.release()
+            body.liftDeadline()
             await body.drain()
         }
         return Response(status: .ok, headers: Self.headers, body: content)

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A chunked request that is refused ends after the idle timeout, although it drips")
+    @Test("A chunked request that is refused keeps no place, although it drips")
     func dripsAfterRefusal() async throws {
         try await RunningGateway.with(
             allow: ["http://127.0.0.1:1"],

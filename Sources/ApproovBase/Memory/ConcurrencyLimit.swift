@@ -13,11 +13,14 @@ package final class ConcurrencyLimit: Sendable {
         deinit { limit.taken.wrappingSubtract(1, ordering: .relaxed) }
     }
 
-    /// A permit with several owners; the last reference releases it.
+    /// A permit with several owners; the last reference releases it, if no owner has.
     package final class SharedPermit: Sendable {
-        private let permit: Permit
+        private let permit: Mutex<Permit?>
 
-        package init(_ permit: consuming Permit) { self.permit = permit }
+        package init(_ permit: consuming Permit) { self.permit = Mutex(permit) }
+
+        /// Releases the permit, although there are other references.
+        package func release() { permit.withLock { $0 = nil } }
     }
 
     /// The most permits.

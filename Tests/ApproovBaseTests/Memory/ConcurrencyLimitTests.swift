@@ -53,6 +53,20 @@ import Testing
         #expect(limit.count == 0)
     }
 
+    @Test("An owner may release a shared permit before the last reference is gone, once")
+    func release() {
+        let limit = ConcurrencyLimit(2)
+        var owners: [ConcurrencyLimit.SharedPermit] = []
+        for _ in 0..<2 { if let permit = limit.permit() { owners.append(ConcurrencyLimit.SharedPermit(permit)) } }
+        owners[0].release()
+        owners[0].release()
+        #expect(limit.count == 1)
+        owners.removeFirst()
+        #expect(limit.count == 1)
+        owners.removeAll()
+        #expect(limit.count == 0)
+    }
+
     @Test("Concurrent callers never exceed the limit, and all permits are free at the end")
     func concurrent() async {
         let limit = ConcurrencyLimit(3)
