@@ -96,7 +96,7 @@ struct ChunkedExchange: Sendable {
             }
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)
-            // What the client still sends needs no place.
+            // The rest of the request needs no place.
             slot.release()
             await body.drain()
         }

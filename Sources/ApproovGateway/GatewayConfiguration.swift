@@ -95,7 +95,7 @@ public struct GatewayConfiguration: Sendable {
         /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408
         /// (inside of the encapsulation once its first chunk is opened).
         ///
-        /// Also how long a chunked request may take in total until its encapsulated head is there.
+        /// Also how long a chunked request may take in total until the gateway forwards it.
         public var idleTimeout: Duration = .seconds(30)
         /// How long connecting to an origin may take, including TLS.
         public var connectTimeout: Duration = .seconds(10)

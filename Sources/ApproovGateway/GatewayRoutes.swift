@@ -44,7 +44,7 @@ struct GatewayRoutes: Sendable {
         if !isChunked { context.timeLimit.set(deadline + forwarder.limits.grace) }
         let body = BorrowedRequestBody(
             request.body, limit: limit, idleTimeout: forwarder.limits.idleTimeout,
-            // A chunked request has this long up to its opened head, so that one that drips cannot keep its place.
+            // The gateway must be able to forward a chunked request within this time, so that one that drips cannot keep its place.
             timeout: isChunked ? forwarder.limits.idleTimeout : forwarder.limits.requestTimeout)
         do {
             // Take a slot only after the first content byte: until then a silent client uses nothing but its own connection.

@@ -56,7 +56,7 @@ struct BuildComparison: Encodable {
         case met, slower, allocates = "allocates more", missing = "not measured"
     }
 
-    /// What is always allowed, as a part of the base's time.
+    /// How much slower the new build may always be, as a part of the base's time.
     static let tolerance = 0.03
     /// The spread above which a figure is called noisy.
     static let noise = 0.05

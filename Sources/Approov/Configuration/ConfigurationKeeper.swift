@@ -183,9 +183,9 @@ extension ConfigurationKeeper {
     /// Returns the newest of what the authority offers and what another process stored.
     ///
     /// - Parameters:
-    ///   - candidates: What the authority offers.
-    ///   - stored: What another process stored, if it is newer than what is in force.
-    ///   - before: What is in force.
+    ///   - candidates: The configurations that the authority offers.
+    ///   - stored: The configuration that another process stored, if it is newer than the one in force.
+    ///   - before: The configuration in force.
     /// - Returns: The configuration to put in force.
     /// - Throws: The error of the candidate that is refused, if no other process stored anything; otherwise the refusal is reported.
     private func newest(
