@@ -47,11 +47,7 @@ extension AuthorityStore {
     ///
     /// Off by default, because the reasons help an attacker too.
     /// - Throws: ``AuthorityError`` with code `storeUnusable`.
-    public func setRejectionReasons(_ isOn: Bool) async throws {
-        try await change { database in
-            try database.execute(sql: "UPDATE account SET rejectionReasons = ?", arguments: [isOn])
-        }
-    }
+    public func setRejectionReasons(_ isOn: Bool) async throws { try await changePolicy(PolicyChange(rejectionReasons: isOn)) }
 
     /// The effect of an environment flag on the verdict.
     ///
@@ -68,17 +64,7 @@ extension AuthorityStore {
     ///   - flag: The flag.
     /// - Throws: ``AuthorityError`` with code `unsupported` for a reason that is not a flag, and so always rejects; with code `storeUnusable`.
     public func setEnvironmentAction(_ action: EnvironmentAction, for flag: RejectionReason) async throws {
-        guard flag != .appNotRegistered else {
-            throw AuthorityError(
-                .unsupported, "an executable that is not registered is always rejected; register it: approov registration -add EXECUTABLE")
-        }
-        guard flag.isEnvironmentFlag else {
-            throw AuthorityError(.unsupported, "\(flag) always rejects: it is not a flag of the app's environment")
-        }
-        try await change { database in
-            try database.execute(
-                sql: "INSERT OR REPLACE INTO environmentPolicy (flag, action) VALUES (?, ?)", arguments: [flag.rawValue, action.rawValue])
-        }
+        try await changePolicy(PolicyChange(environment: [flag: action]))
     }
 
     /// Decodes an attestation response code of this account.

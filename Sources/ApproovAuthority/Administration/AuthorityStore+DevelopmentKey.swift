@@ -26,11 +26,6 @@ extension AuthorityStore {
     /// none.
     /// - Throws: ``AuthorityError`` with code `storeUnusable`.
     public func setAcceptsDevelopmentKey(_ isOn: Bool) async throws {
-        let key = Data(DevelopmentKey.generate().bytes)
-        try await change { database in
-            try database.execute(sql: "UPDATE account SET acceptsDevelopmentKey = ?", arguments: [isOn])
-            guard isOn else { return }
-            try database.execute(sql: "UPDATE account SET developmentKey = ? WHERE developmentKey IS NULL", arguments: [key])
-        }
+        try await changePolicy(PolicyChange(acceptsDevelopmentKey: isOn))
     }
 }

@@ -23,8 +23,12 @@ extension AuthorityStore {
         }
         let now = now
         try await change { database in
+            // Later than the others, even in the same second or after the clock was set back: the newest keyset for custom JWTs signs.
             try database.execute(
-                sql: "INSERT OR IGNORE INTO keyset (kid, algorithm, use, pem, addedAt) VALUES (?, ?, ?, ?, ?)",
+                sql: """
+                    INSERT OR IGNORE INTO keyset (kid, algorithm, use, pem, addedAt)
+                    VALUES (?, ?, ?, ?, MAX(?, IFNULL((SELECT MAX(addedAt) + 1 FROM keyset), 0)))
+                    """,
                 arguments: [kid, algorithm.rawValue, use.rawValue, pem, now])
             guard database.changesCount == 1 else {
                 throw AuthorityError(.keysetExists, "the account already has a keyset \(kid); choose another kid")

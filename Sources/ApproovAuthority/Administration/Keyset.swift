@@ -9,7 +9,7 @@ public struct Keyset: Sendable {
     public let algorithm: String
     /// What it signs.
     public let use: KeysetUse
-    /// When it was added, in seconds since 1970.
+    /// When it was added, in seconds since 1970; later than the date of every keyset that existed then.
     public let addedAt: Int64
     let key: SigningKey
 

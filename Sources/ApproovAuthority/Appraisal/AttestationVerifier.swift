@@ -190,13 +190,14 @@ struct AttestationVerifier: Sendable {
             return
         }
         let newest = store.configurationVersion
+        let claimed =
+            version > newest ? "a newer configuration than this store" : "a different configuration with this store's version number"
         logger.warning(
             """
-            apps have \(version > newest ? "a newer configuration than this store" : "a different configuration with this store's version number"), \
-            or a client claims so, as anyone can; such apps accept none from this store until its version is higher than theirs, and none \
-            at all if its signing key was changed meanwhile; only if the store was restored from an older backup, run approov sdk \
-            -newEpoch --yes and ship apps the new initial configuration (approov sdk -getConfig FILE); if these apps are of an earlier \
-            epoch, ship them the current initial configuration
+            if this store was restored from an older backup, and only then, run approov sdk -newEpoch --yes, and ship apps the new initial \
+            configuration (approov sdk -getConfig FILE). Some apps have \(claimed), or a client claims so, as anyone can. Such apps accept \
+            none from this store until its version is higher than theirs, and none at all if its signing key was changed meanwhile. If \
+            they are of an earlier epoch, ship them the current initial configuration.
             """,
             metadata: [
                 "requests": "\(count)", "claimedVersion": "\(version)", "storeVersion": "\(newest)",

@@ -59,7 +59,8 @@ public struct Authority: Service, CustomStringConvertible {
             AddressRateLimiter(perMinute: $0, capacity: configuration.limits.rememberedAddresses)
         }
         let routes = AuthorityRoutes(verifier: verifier, limiter: limiter, limits: configuration.limits)
-        let upkeep = AuthorityUpkeep(store: store, renewal: listener.renewal, time: time, logger: logger)
+        let unwritten = UnwrittenEndpoint()
+        let upkeep = AuthorityUpkeep(store: store, unwritten: unwritten, renewal: listener.renewal, time: time, logger: logger)
         let server = HTTPListener(
             address: ListenerAddress(host: configuration.host, port: configuration.port, tls: listener.tls),
             limits: configuration.limits.ofListener, proxies: try AuthoritySettings.proxies(configuration.trustedProxies))
@@ -68,7 +69,7 @@ public struct Authority: Service, CustomStringConvertible {
             group.addTask {
                 do {
                     try await server.run(router: routes.router(), logger: logger) { port in
-                        await announce(port: port, listener: listener, audience: audience)
+                        await announce(port: port, listener: listener, audience: audience, unwritten: unwritten)
                     }
                 } catch let failure as ListenerFailure {
                     throw AuthorityError(failure)
@@ -80,17 +81,22 @@ public struct Authority: Service, CustomStringConvertible {
         }
     }
 
-    private func announce(port: Int, listener: AuthorityListener, audience: PublicAudience) async {
+    private func announce(port: Int, listener: AuthorityListener, audience: PublicAudience, unwritten: UnwrittenEndpoint) async {
         guard let url = AuthoritySettings.publicURL(configuration, port: port) else { return }
         audience.set(AudienceName(url.absoluteString))
         do {
             if !listener.pins.isEmpty {
                 try await warnOfUnknownKey(listener)
-                let kept = try await urlToRemember(url)
-                try await store.remember(Endpoint(url: kept, pins: listener.pins, trustRoots: listener.trustRoots))
+                let endpoint = Endpoint(url: try await urlToRemember(url), pins: listener.pins, trustRoots: listener.trustRoots)
+                do {
+                    try await store.remember(endpoint)
+                } catch {
+                    // The upkeep tries again, and logs the failure.
+                    unwritten.set(endpoint)
+                }
             }
         } catch {
-            logger.error("the authority's URL cannot be written to the store", metadata: ["error": "\(error)"])
+            logger.error("the authority's earlier URL cannot be read from the store", metadata: ["error": "\(error)"])
         }
         await onReady(url)
     }

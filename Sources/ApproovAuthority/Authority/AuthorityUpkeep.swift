@@ -3,13 +3,15 @@ internal import Logging
 
 /// The background work of a running authority.
 ///
-/// It loads changes of the store, renews the configuration and the certificate, and forgets expired challenges.
+/// It loads changes of the store, writes the authority's URL to it if that failed at the start, renews the configuration and the
+/// certificate, and forgets expired challenges.
 struct AuthorityUpkeep: Sendable {
     /// Well below one second, within which a change must take effect.
     static let interval = Duration.milliseconds(250)
     private static let purgeInterval = Duration.seconds(60)
 
     let store: AuthorityStore
+    let unwritten: UnwrittenEndpoint
     let renewal: RenewedCertificate?
     let time: any TimeSource
     let logger: Logger
@@ -23,6 +25,11 @@ struct AuthorityUpkeep: Sendable {
         while !Task.isCancelled {
             try await attempt("changes of the store cannot be loaded; the settings in force stay", &failing) {
                 if try await store.refresh() { logger.info("administrative change loaded") }
+            }
+            try await attempt("the authority's URL and pins cannot be written to the store", &failing) {
+                guard let endpoint = unwritten.value else { return }
+                try await store.remember(endpoint)
+                unwritten.set(nil)
             }
             try await attempt("the configuration cannot be renewed", &failing) {
                 if try await store.renewConfigurationIfDue() { logger.info("next configuration signed") }

@@ -63,7 +63,8 @@ extension AuthorityStore {
     ///
     /// The version that announces the new key is signed by both the old and the new key. Clients that are several versions behind receive
     /// it first.
-    /// - Throws: ``AuthorityError`` with code `storeUnusable`.
+    /// - Throws: ``AuthorityError`` with code `configurationRefused` when clients would refuse the key changes of this epoch; with code
+    ///   `storeUnusable`.
     public func rotateConfigurationKey() async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
@@ -73,6 +74,7 @@ extension AuthorityStore {
             try database.execute(sql: "UPDATE account SET configurationKey = ?", arguments: [key.rawRepresentation])
             // An app that ships with only the new key cannot verify the old key's signature, so issue one more version without it.
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
+            try ConfigurationIssue.checkKeyChanges(in: database)
         }
     }
 
@@ -83,7 +85,7 @@ extension AuthorityStore {
     ///
     /// Use it when a key was stolen, when a version number became far too high, or when the store was restored from an old backup. Running
     /// apps then accept no more configurations, and keep the pins that they have, until they receive the new initial configuration.
-    /// - Parameter epoch: The new epoch, higher than any used before the backup; nil for the next one.
+    /// - Parameter epoch: The new epoch, higher than any used since the backup; nil for the next one.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the epoch is not higher than the current one or not below 2^53;
     ///   with code `storeUnusable`.
     public func startEpoch(_ epoch: Int64? = nil) async throws {

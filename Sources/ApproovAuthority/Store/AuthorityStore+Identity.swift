@@ -24,9 +24,9 @@ extension AuthorityStore {
 
     /// Replaces the server's key by the backup key, whose pin apps already know, and makes a new backup key.
     ///
-    /// The authority uses the new key from its next start, and then signs a configuration with the new pins. An app that has not fetched
-    /// that configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two
-    /// rotations.
+    /// The authority uses the new key from its next start, and then signs a configuration with the new pins, so that apps refuse the old
+    /// key: if several authorities run on the store, stop all of them before you start the first one. An app that has not fetched that
+    /// configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two rotations.
     /// - Returns: The new identity.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no server key, or the authority has not been served
     ///   with its key since the last rotation; with code `identityFailed` or `storeUnusable`.

@@ -51,4 +51,20 @@ enum ConfigurationIssue {
         try database.execute(
             sql: "DELETE FROM configuration WHERE NOT changesKeys AND version <> ?", arguments: [newest + 1])
     }
+
+    /// Checks that a client which has missed all key changes of the epoch still accepts the newest version.
+    /// - Parameter database: The database, inside the transaction that has just signed a version, so that all others change keys.
+    /// - Throws: ``AuthorityError`` with code `configurationRefused` when there are too many versions, or too many bytes.
+    static func checkKeyChanges(in database: Database) throws {
+        let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM configuration") ?? 0
+        let bytes = try Int.fetchOne(database, sql: "SELECT SUM(LENGTH(document)) FROM configuration") ?? 0
+        // A client stores the versions as a JSON array: brackets, and a comma before all but the first.
+        guard count <= ConfigurationState.maximumChainLength, bytes + count + 1 <= ConfigurationState.maximumSerializedBytes else {
+            throw AuthorityError(
+                .configurationRefused,
+                "clients accept at most \(ConfigurationState.maximumChainLength - 1) key changes in one epoch, of at most "
+                    + "\(ConfigurationState.maximumSerializedBytes >> 20) MiB; nothing was changed; start a new epoch (approov sdk "
+                    + "-newEpoch --yes), and then ship every app a new initial configuration (approov sdk -getConfig FILE)")
+        }
+    }
 }

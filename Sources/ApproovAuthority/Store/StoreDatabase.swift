@@ -1,3 +1,4 @@
+internal import ApproovBase
 internal import Foundation
 internal import GRDB
 
@@ -15,6 +16,7 @@ struct StoreDatabase: Sendable {
     let isNew: Bool
     private let schema: StoreSchema
     private let isReading: Bool
+    private let file: File
 
     /// Opens the database in a folder.
     /// - Parameters:
@@ -32,6 +34,7 @@ struct StoreDatabase: Sendable {
             if access == .making { try StoreDirectory.make(directory) }
             switch (access, try StoreDirectory.database(in: directory)) {
             case (.reading, let path?):
+                file = File(path)
                 (connections, isNew) = (try Self.reading(path, schema: schema), false)
             case (.reading, nil), (.changing, nil):
                 throw AuthorityError(
@@ -39,11 +42,13 @@ struct StoreDatabase: Sendable {
                     "there is no store in \(directory.absoluteURL.path); name its folder with --data, or make a store: "
                         + "approov serve, or approov api -add HOST …")
             case (.changing, _), (.making, _):
-                (connections, isNew) = try StoreDirectory.withExclusiveAccess(in: directory) {
+                (file, connections, isNew) = try StoreDirectory.withExclusiveAccess(in: directory) {
                     // Another process may have created it in the meantime.
-                    if let path = try StoreDirectory.database(in: directory) { return (try Self.changing(path, schema: schema), false) }
+                    if let path = try StoreDirectory.database(in: directory) {
+                        return (File(path), try Self.changing(path, schema: schema), false)
+                    }
                     let path = try StoreDirectory.makeDatabase(in: directory) { try Self.make($0, schema: schema, fill: fill) }
-                    return (try Self.changing(path, schema: schema), true)
+                    return (File(path), try Self.changing(path, schema: schema), true)
                 }
             }
         } catch let error as DatabaseError {
@@ -61,10 +66,12 @@ struct StoreDatabase: Sendable {
         }
     }
 
-    /// Reads in one transaction, after checking that no later release has upgraded the store.
-    /// - Throws: The errors of `read`; ``AuthorityError`` with code `storeNewer` when a later release has upgraded the store.
+    /// Reads in one transaction, after checking that no later release has upgraded the store, and that its file is still the same.
+    /// - Throws: The errors of `read`; ``AuthorityError`` with code `storeNewer` when a later release has upgraded the store; with code
+    ///   `storeUnusable` when its file was removed or replaced.
     func readChecked<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         try await read { database in
+            try file.check()
             _ = try schema.version(of: database)
             return try body(database)
         }
@@ -72,13 +79,15 @@ struct StoreDatabase: Sendable {
 
     /// Writes in one transaction.
     /// - Throws: Any error of `body`, and nothing is written then; ``AuthorityError`` with code `unsupported` when the store was opened for
-    ///   reading; with code `storeNewer` when another process has upgraded the store; with code `storeUnusable`.
+    ///   reading; with code `storeNewer` when another process has upgraded the store; with code `storeUnusable`, also when its file was
+    ///   removed or replaced.
     func write<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
         guard !isReading else {
             throw AuthorityError(.unsupported, "the store was opened only for reading; open it for changing")
         }
         do {
             return try await connections.write { database in
+                try file.check()
                 try schema.checkVersion(database)
                 return try body(database)
             }
@@ -105,11 +114,10 @@ struct StoreDatabase: Sendable {
         try probe.close()
         var configuration = configuration
         configuration.maximumReaderCount = Self.readers
-        configuration.prepareDatabase { database in
-            // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version.
-            try database.execute(sql: "PRAGMA synchronous = FULL")
-        }
         let pool = try DatabasePool(path: path, configuration: configuration)
+        // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version. Not in
+        // `prepareDatabase`: after that, the pool sets NORMAL.
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         if !isCurrent { try schema.upgrade(pool) }
         return pool
     }
@@ -140,5 +148,27 @@ struct StoreDatabase: Sendable {
         configuration.busyMode = .timeout(Self.busyTimeout)
         configuration.label = "approov-authority"
         return configuration
+    }
+
+    /// The file of the database, as it was just before it was opened.
+    private struct File: Sendable {
+        private let path: String
+        private let inode: UInt64?
+
+        init(_ path: String) {
+            self.path = path
+            inode = Self.inode(at: path)
+        }
+
+        /// Checks that the file is still there: SQLite would go on with one that was removed, and other processes would not see it.
+        func check() throws {
+            guard Self.inode(at: path) == inode else {
+                throw AuthorityError(
+                    .storeUnusable,
+                    "\(path) was removed or replaced while this process used it; put the right store there, and restart this process")
+            }
+        }
+
+        private static func inode(at path: String) -> UInt64? { FileStatus(path, followsLink: false)?.inode }
     }
 }

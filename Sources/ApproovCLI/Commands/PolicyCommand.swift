@@ -94,13 +94,15 @@ struct PolicyCommand: AsyncParsableCommand {
         let switches = [setRejectionReasons, setAudience, setIssuer, setSubject, setInstallPubKey, setDevelopmentKey]
         let isChange = switches.contains { $0 != nil } || !setEnvironment.isEmpty
         let store = try store.open(isChange ? .making : .reading)
-        if let setRejectionReasons { try await store.setRejectionReasons(setRejectionReasons == .on) }
-        if let setAudience { try await store.setNamesAudience(setAudience == .on) }
-        if let setIssuer { try await store.setNamesIssuer(setIssuer == .on) }
-        if let setSubject { try await store.setNamesSubject(setSubject == .on) }
-        if let setInstallPubKey { try await store.setIncludesInstallationKey(setInstallPubKey == .on) }
-        if let setDevelopmentKey { try await store.setAcceptsDevelopmentKey(setDevelopmentKey == .on) }
-        for (flag, action) in try environmentChanges() { try await store.setEnvironmentAction(action, for: flag) }
+        if isChange {
+            // In one transaction: a running authority applies all of it at once, or none.
+            try await store.changePolicy(
+                PolicyChange(
+                    rejectionReasons: setRejectionReasons.map { $0 == .on }, audience: setAudience.map { $0 == .on },
+                    issuer: setIssuer.map { $0 == .on }, subject: setSubject.map { $0 == .on },
+                    installationKey: setInstallPubKey.map { $0 == .on }, acceptsDevelopmentKey: setDevelopmentKey.map { $0 == .on },
+                    environment: Dictionary(uniqueKeysWithValues: environmentChanges().map { ($0.flag, $0.action) })))
+        }
         try printPolicy(of: store)
     }
 

@@ -23,11 +23,11 @@ struct SDKCommand: AsyncParsableCommand {
                 key both sign the change, so running apps accept it.
             approov sdk -rotateServerKey
                 Replaces the authority's TLS key with the backup key that the
-                store made, and makes a new backup key. Then restart the
-                authority. Apps already know the backup key and fetch the new
-                pins. An app that has not fetched them by the next rotation can
-                no longer reach the authority: leave months between two
-                rotations.
+                store made, and makes a new backup key. Then stop every
+                authority on this store, and start them again. Apps already
+                know the backup key and fetch the new pins. An app that has
+                not fetched them by the next rotation can no longer reach the
+                authority: leave months between two rotations.
             approov sdk -newEpoch [--epoch N] --yes
                 Makes a new key, and starts a higher epoch at version 1. Use it
                 after the key was stolen, or after the store was restored from an
@@ -103,8 +103,8 @@ struct SDKCommand: AsyncParsableCommand {
         } else if rotateServerKey {
             let pins = try await store.rotateServerKey().pins
             try report(
-                "replaced the authority's TLS key with its backup; restart the authority, whose pins are then: "
-                    + pins.joined(separator: " "), store)
+                "replaced the authority's TLS key with its backup; stop every authority on this store, then start them again; their "
+                    + "pins are then: " + pins.joined(separator: " "), store)
         } else {
             try await store.startEpoch(epoch)
             try report("started a new epoch with a new key; ship every app a new initial configuration: approov sdk -getConfig FILE", store)

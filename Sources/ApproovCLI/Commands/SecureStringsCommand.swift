@@ -65,6 +65,11 @@ struct SecureStringsCommand: AsyncParsableCommand {
         let changedAt: String
     }
 
+    private struct Removal: Encodable {
+        let change = "removed"
+        let key: String
+    }
+
     func run() async throws {
         if let addKey, let predefinedValue {
             // Read and check the value before opening the store: a mistake must not make one.
@@ -78,7 +83,8 @@ struct SecureStringsCommand: AsyncParsableCommand {
             try show(store.secureStrings.filter { $0.key == addKey })
         } else if let remove {
             try await store.open(.changing).removeSecureString(remove)
-            if !output.json { Console.line("removed \(remove)") }
+            if output.json { return try Console.json(Removal(key: remove)) }
+            Console.line("removed \(remove)")
         } else {
             let strings = try store.open(.reading).secureStrings
             if strings.isEmpty { Console.note("approov: no secure strings in \(store.path)") }

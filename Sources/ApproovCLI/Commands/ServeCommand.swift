@@ -102,6 +102,10 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             throw ValidationError(
                 "--demo listens only on loopback addresses, because its keys are public: omit --listen, or give 127.0.0.1:PORT.")
         }
+        if demo, let publicURL, !Self.isOfThisMachine(URL(string: publicURL)) {
+            throw ValidationError(
+                "--demo serves only this machine, because its keys are public: omit --public-url, or omit --demo to make your own account.")
+        }
     }
 
     func run() async throws {
@@ -114,6 +118,11 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         let store = try store.open(.making, seed: demo ? DemoAccount.seed() : nil, remarks: remarks)
         if demo, try !DemoAccount.isDemo(store) {
             throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
+        }
+        if !demo, try DemoAccount.isDemo(store) {
+            remarks.note(
+                "\(self.store.path) holds the demo account, whose keys are public: serve it with --demo, or name another folder with "
+                    + "--data", level: .warning)
         }
         if case .own = tls, !demo {
             remarks.note(
@@ -153,8 +162,13 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
 
     /// Whether apps on other machines can reach the URL that the store already names.
     private static func hasPublicURL(_ store: AuthorityStore) async throws -> Bool {
-        let host = try await store.publicURL()?.host().flatMap { try? CanonicalHost($0) }
-        return host?.isLoopback == false
+        guard let url = try await store.publicURL() else { return false }
+        return !isOfThisMachine(url)
+    }
+
+    /// Whether the URL's host is this machine.
+    private static func isOfThisMachine(_ url: URL?) -> Bool {
+        url?.host().flatMap { try? CanonicalHost($0) }?.isLoopback == true
     }
 
     private var listensOnAllAddresses: Bool { ["0.0.0.0", "::"].contains((try? CanonicalHost(listen.host))?.name) }

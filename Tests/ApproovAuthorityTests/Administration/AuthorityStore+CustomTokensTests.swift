@@ -31,6 +31,9 @@ import Testing
         try await account.store.addKeyset(.rs256, kid: "zz")
         #expect(account.store.customKeyset?.kid == "a" && account.store.snapshot.issuer.issuesCustomTokens)
         #expect(account.store.keysets.map(\.use) == [.token, .custom, .custom, .token])
+        account.clock.setDate(account.clock.date.addingTimeInterval(-60))
+        try await account.store.addKeyset(.es256, kid: "0", use: .custom)
+        #expect(account.store.customKeyset?.kid == "0")
         try await account.store.setAllowsCustomTokens(false)
         #expect(!account.store.snapshot.issuer.issuesCustomTokens)
     }

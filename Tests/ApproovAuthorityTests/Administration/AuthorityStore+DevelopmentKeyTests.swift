@@ -27,7 +27,8 @@ import Testing
 
     @Test("Accepting development keys makes a key if the account has none")
     func makes() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         try await store.setAcceptsDevelopmentKey(true)
         #expect(store.developmentKey != nil)
     }

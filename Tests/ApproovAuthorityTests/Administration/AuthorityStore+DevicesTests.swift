@@ -38,7 +38,8 @@ import Testing
 
     @Test("An expiry that is not a date is refused, and the device gets no policy", arguments: [0, -1, 253_402_300_800] as [Int64])
     func noDate(expiresAt: Int64) async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.invalidConfiguration) { try await store.setDevicePolicy(.alwaysPass, for: device(), expiresAt: expiresAt) }
         #expect(store.devices.isEmpty)
     }

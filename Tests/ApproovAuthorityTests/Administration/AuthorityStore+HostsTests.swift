@@ -19,7 +19,8 @@ import Testing
 
     @Test("A pattern covers names one level below it, and includeSubdomains covers all levels below a host")
     func patterns() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         try await store.addHost("*.wild.example", settings: HostSettings(pins: AuthorityBench.pins, kid: nil))
         try await store.addHost("deep.example", settings: HostSettings(pins: AuthorityBench.pins, includeSubdomains: true))
         #expect(try store.host(for: "a.wild.example")?.name == "*.wild.example")
@@ -30,7 +31,8 @@ import Testing
 
     @Test("Every change increases the version by one and is part of the newest signed configuration")
     func versions() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         try await store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
         try await store.setPins(AuthorityBench.pins.reversed(), forHost: "b.example.com")
@@ -43,7 +45,8 @@ import Testing
 
     @Test("A change that clients would refuse is rejected and changes nothing")
     func refused() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         await refuses(.configurationRefused) {
             try await store.addHost("one.example.com", settings: HostSettings(pins: [AuthorityBench.pins[0]]))
@@ -56,7 +59,8 @@ import Testing
 
     @Test("Repeated pins and the hash of no bytes are rejected, because they would count as a backup pin")
     func uselessPins() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let (one, two) = (AuthorityBench.pins[0], AuthorityBench.pins[1])
         let nothing = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
         for pins in [[one, one], [one, one, two], [one, String(one.dropFirst(7)), two], [one, nothing], [one, two, nothing]] {
@@ -69,7 +73,8 @@ import Testing
 
     @Test("A host without pins needs managed trust roots, which then cannot be removed")
     func managedRoots() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.pinsRequired) { try await store.addHost("none.example.com", settings: HostSettings()) }
         try await store.setManagedTrustRoots(AuthorityBench.pins)
         try await store.addHost("none.example.com", settings: HostSettings())
@@ -84,13 +89,15 @@ import Testing
             "", " ", "a b.example", "*", "*.com", "user@example.com", "https://example.com", "a%2eb.example", "0x7f.1", "a*.example.com",
         ])
     func malformedNames(name: String) async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.malformedHost) { try await store.addHost(name, settings: HostSettings(pins: AuthorityBench.pins)) }
     }
 
     @Test("A host entry that covers a public suffix's subdomains is rejected, also if includeSubdomains is set later")
     func publicSuffixes() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         for (name, below) in [("*.co.uk", false), ("**.github.io", false), ("github.io", true)] {
             await refuses(.malformedHost) {
                 try await store.addHost(name, settings: HostSettings(pins: AuthorityBench.pins, includeSubdomains: below))
@@ -103,7 +110,8 @@ import Testing
     @Test("Trust roots that are all expired, or that contain no root, are rejected")
     func trustRoots() async throws {
         let clock = ManualClock(date: Date())
-        let store = try await AuthorityBench(clock: clock).store
+        let bench = try await AuthorityBench(clock: clock)
+        let store = bench.store
         let root = try TestPKI.root(validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(86_400))
         let expired = try TestPKI.root(validity: Date().addingTimeInterval(-86_400)...Date().addingTimeInterval(-3_600))
         let leaf = try TestPKI.leaf(hosts: ["b.example.com"], issuer: root)
@@ -126,7 +134,8 @@ import Testing
         "A malformed pin is rejected",
         arguments: ["", "sha256/", "sha1/AAAA", "sha256/AAAA", "sha256/" + String(repeating: "A", count: 44)])
     func malformedPins(pin: String) async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.malformedPin) {
             try await store.addHost("a.example.com", settings: HostSettings(pins: [pin, AuthorityBench.pins[0]]))
         }
@@ -135,7 +144,8 @@ import Testing
 
     @Test("A host with an unknown keyset is rejected")
     func unknownKeyset() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.unknownKeyset) {
             try await store.addHost("a.example.com", settings: HostSettings(pins: AuthorityBench.pins, kid: "none"))
         }
@@ -143,7 +153,8 @@ import Testing
 
     @Test("Removing an unknown host, or setting its pins, is an error")
     func unknown() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.unknownHost) { try await store.removeHost("other.example.com") }
         await refuses(.unknownHost) { try await store.setPins(AuthorityBench.pins, forHost: "other.example.com") }
     }
@@ -206,7 +217,8 @@ import Testing
 
     @Test("A change that throws, names an unknown host, or that clients would refuse changes nothing")
     func updateRefused() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         await refuses(.unknownHost) { try await store.updateHost("else.example.com") { $0.enforce = false } }
         await refuses(.malformedPin) { try await store.updateHost(AuthorityBench.host) { $0.pins = ["sha1/x", "y"] } }

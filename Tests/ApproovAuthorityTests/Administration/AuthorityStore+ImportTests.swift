@@ -15,7 +15,8 @@ import Testing
 
     @Test("An import of many hosts makes one configuration version, and repeating it makes none")
     func oneVersion() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         let entries = (0..<500).map { entry("h\($0).example.com") } + [entry(AuthorityBench.host) { $0.attested = false }]
         #expect(try await store.importHosts(entries) == BulkChange(added: 500, changed: 1, unchanged: 0))
@@ -28,7 +29,8 @@ import Testing
 
     @Test("One rejected entry rejects the whole import, and the error contains its number")
     func allOrNothing() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         let cases: [(AuthorityError.Code, (name: String, settings: HostSettings))] = [
             (.malformedHost, entry("*.com")), (.malformedHost, entry("GOOD.example.com")),

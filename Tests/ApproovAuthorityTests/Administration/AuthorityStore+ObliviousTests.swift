@@ -21,7 +21,8 @@ import Testing
 
     @Test("A host can be oblivious once a relay is set, and the signed configuration contains both")
     func set() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.obliviousUnset) { try await store.addHost("a.example.com", settings: Self.oblivious) }
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1, 2), chunked: false)
@@ -46,7 +47,8 @@ import Testing
 
     @Test("New keys replace the old ones in a new configuration version")
     func replace() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1), chunked: true))
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(2))
@@ -57,7 +59,8 @@ import Testing
 
     @Test("A bare key configuration is stored as the list that apps expect")
     func bare() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let key = try GatewayKey(id: 7).configuration
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode(key.encoded())))
         let stored = try #require(store.obliviousSettings.flatMap { Base64.decode($0.keyConfig) })
@@ -66,7 +69,8 @@ import Testing
 
     @Test("The store contains the key list that the check returns")
     func checked() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let list: [UInt8] = [7, 7]
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: Base64.encode([1, 2, 3]))) { bytes in
             #expect(bytes == [1, 2, 3])
@@ -78,7 +82,8 @@ import Testing
     @Test("Keys for which the check throws or returns no bytes are rejected and change nothing")
     func refusedByCheck() async throws {
         struct Refused: Error {}
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         let settings = ObliviousSettings(relay: Self.relay, keyConfig: try keys(1))
         await refuses(.malformedOblivious) { try await store.setOblivious(settings) { _ in throw Refused() } }
@@ -89,7 +94,8 @@ import Testing
 
     @Test("The relay cannot be removed while a host is oblivious")
     func remove() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         try await store.setOblivious(ObliviousSettings(relay: Self.relay, keyConfig: try keys(1)))
         try await store.addHost("a.example.com", settings: Self.oblivious)
         await refuses(.obliviousInUse) { try await store.removeOblivious() }
@@ -102,7 +108,8 @@ import Testing
 
     @Test("A relay or keys that no app could use are rejected, and nothing changes")
     func malformed() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let version = store.configurationVersion
         let good = try keys(1)
         let bytes = try #require(Base64.decode(good))

@@ -26,7 +26,8 @@ import Testing
 
     @Test("A bulk registration adds all entries or none, and counts those added, changed and unchanged")
     func many() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let first = try await store.addRegistrations([(measurement(1), "a"), (AuthorityBench.measurement, "test")])
         #expect(first == BulkChange(added: 1, changed: 0, unchanged: 1))
         let second = try await store.addRegistrations([(measurement(1), "b"), (measurement(2), "c")])
@@ -70,7 +71,8 @@ import Testing
 
     @Test("An import keeps the expiry that a registration has, unless it names another, and counts labels and expiries")
     func importing() async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let end = store.now + 60
         try await store.addRegistrations([(measurement(1), "a", end), (measurement(2), "b", end)])
         func entry(_ number: UInt8) -> Registration? { store.registrations.first { $0.measurement == measurement(number) } }
@@ -94,7 +96,8 @@ import Testing
 
     @Test("An expiry that is not a date is refused, and nothing is registered", arguments: [0, -1, 253_402_300_800, .max] as [Int64])
     func noDate(expiresAt: Int64) async throws {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         await refuses(.invalidConfiguration) { try await store.addRegistration(measurement(1), label: "", expiresAt: expiresAt) }
         await refuses(.invalidConfiguration) {
             try await store.addRegistrations([(measurement(2), "", nil), (measurement(1), "", expiresAt)])

@@ -8,7 +8,8 @@ import Testing
 @Suite struct AuthorityListenerTests {
     /// The pins that apps get for an authority with the operator's own certificate.
     private func pins(backupPins: [String], of leaf: TestCertificate) async throws -> [String] {
-        let store = try await AuthorityBench().store
+        let bench = try await AuthorityBench()
+        let store = bench.store
         let tls = AuthorityConfiguration.TLS.certificate(
             certificatePEM: leaf.chainPEM, keyPEM: leaf.key.privateKeyPEM, backupPins: backupPins, trustRootsPEM: nil)
         return try await AuthorityListener(.loopback(tls: tls), store: store).pins

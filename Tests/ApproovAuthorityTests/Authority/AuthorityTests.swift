@@ -5,6 +5,7 @@ import Attestation
 import CertificatePinning
 import Crypto
 import Foundation
+import GRDB
 import HTTPClient
 import HTTPTypes
 import TestTags
@@ -196,6 +197,23 @@ import Testing
         let initial = try await account.store.initialConfiguration()
         #expect(initial.authority.host() == "authority.demo.localhost")
         #expect(initial.authorityPins == (try await account.store.serverIdentity(hosts: [])).pins)
+    }
+
+    @Test("An authority whose URL and pins cannot be written to the store writes them as soon as that is possible")
+    func rememberedLater() async throws {
+        let account = try await AuthorityBench(clock: ManualClock(date: Date()))
+        let store = account.store
+        try await store.database.connections.write { database in
+            try database.execute(sql: "CREATE TRIGGER broken BEFORE INSERT ON endpoint BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        }
+        try await RunningAuthority.with(store: store, configuration: .loopback(), time: account.clock) { authority in
+            #expect(try await store.endpoint() == nil)
+            try await store.database.connections.write { try $0.execute(sql: "DROP TRIGGER broken") }
+            await account.clock.passUpkeep()
+            let endpoint = try #require(try await store.endpoint())
+            #expect(endpoint.url == authority.url)
+            #expect(endpoint.pins == (try await store.serverIdentity(hosts: [])).pins)
+        }
     }
 
     @Test("The authority renews its own certificate while it runs, under the same key")

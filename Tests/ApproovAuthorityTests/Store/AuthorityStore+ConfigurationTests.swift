@@ -96,6 +96,37 @@ import Testing
         #expect(try ConfigurationState(initial: fresh).accepted.version == version + 7)
     }
 
+    @Test("A key change that clients would refuse is rejected with the remedy and changes nothing; a new epoch has none of them")
+    func tooManyKeyChanges() async throws {
+        let account = try await AuthorityBench()
+        let state = try ConfigurationState(initial: try await initial(account))
+        for _ in 1..<ConfigurationState.maximumChainLength { try await account.store.rotateConfigurationKey() }
+        let (version, key) = (account.store.configurationVersion, account.store.snapshot.configurationKey.rawRepresentation)
+        let error = await #expect(throws: AuthorityError.self) { try await account.store.rotateConfigurationKey() }
+        #expect(error?.code == .configurationRefused && error?.message.contains("approov sdk -newEpoch") == true, "\(error?.message ?? "")")
+        #expect(account.store.configurationVersion == version)
+        #expect(account.store.snapshot.configurationKey.rawRepresentation == key)
+        // The first app has missed all of them, and accepts every other change.
+        try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
+        let list = account.store.snapshot.configurations(since: state.accepted.version, hash: nil)
+        #expect(try state.accepting(list, now: account.clock.date).accepted.hosts.count == 2)
+        try await account.store.startEpoch()
+        try await account.store.rotateConfigurationKey()
+    }
+
+    @Test("Key changes of more bytes than a client stores are rejected")
+    func tooLargeKeyChanges() async throws {
+        let account = try await AuthorityBench()
+        try await account.store.rotateConfigurationKey()
+        let bytes = ConfigurationState.maximumSerializedBytes
+        await refuses(.configurationRefused) {
+            try await account.store.database.connections.write { database in
+                try database.execute(sql: "UPDATE configuration SET document = ZEROBLOB(?) WHERE changesKeys", arguments: [bytes])
+                try ConfigurationIssue.checkKeyChanges(in: database)
+            }
+        }
+    }
+
     @Test("An initial configuration works immediately after a key change, and its apps accept the next change")
     func initialAfterKeyChange() async throws {
         let account = try await AuthorityBench()

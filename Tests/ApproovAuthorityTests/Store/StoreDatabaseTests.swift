@@ -180,6 +180,35 @@ struct StoreDatabaseTests {
         await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
     }
 
+    @Test("A commit survives a power failure: the connection that writes waits for the disk")
+    func isSynchronous() async throws {
+        let account = try await AuthorityBench()
+        let level = try await account.store.database.connections.writeWithoutTransaction { database in
+            try Int.fetchOne(database, sql: "PRAGMA synchronous")
+        }
+        // 2 is FULL.
+        #expect(level == 2)
+    }
+
+    @Test("An open store whose file is removed or replaced is neither read nor written any more", arguments: [false, true])
+    func replacedFile(isRemoved: Bool) async throws {
+        let account = try await AuthorityBench()
+        let file = account.directory.file(StoreDirectory.databaseName)
+        let evidence = try account.evidence()
+        let aside = account.directory.file("aside")
+        try FileManager.default.moveItem(at: file, to: aside)
+        if !isRemoved { try FileManager.default.copyItem(at: aside, to: file) }
+        let error = await #expect(throws: AuthorityError.self) { try await account.store.refresh() }
+        #expect(error?.code == .storeUnusable && error?.message.contains("removed or replaced") == true, "\(error?.message ?? "")")
+        await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
+        await refuses(.storeUnusable) { _ = try await account.attest(evidence) }
+        #expect(!account.store.rejectionReasons)
+        // The same file at its place again is in order.
+        if !isRemoved { try FileManager.default.removeItem(at: file) }
+        try FileManager.default.moveItem(at: aside, to: file)
+        try await account.store.setRejectionReasons(true)
+    }
+
     @Test("A running authority ends with storeNewer when a later release upgrades its store")
     func endsAuthority() async throws {
         let account = try await AuthorityBench()

@@ -33,7 +33,7 @@ struct SecureStringsCommandTests {
         #expect((try jsonList.json() as? [[String: String]])?.count == 2)
         let removed = try await approov("-remove", "maps-key")
         #expect(removed.output == "removed maps-key\n")
-        #expect(try await approov("-remove", "other", "--json").output.isEmpty)
+        #expect(try await approov("-remove", "other", "--json").output == "{\"change\":\"removed\",\"key\":\"other\"}\n")
         let empty = try await approov("-list")
         #expect(empty.exitCode == 0 && empty.output.isEmpty && empty.errors.contains("no secure strings"))
         for run in [added, json, listed, jsonList, removed, empty] { #expect(!(run.output + run.errors).contains("canary")) }

@@ -103,6 +103,15 @@ struct ServeCommandTests {
         #expect(run.errors.contains("demoKeysExposed"))
     }
 
+    @Test("Without --demo, the command remarks that a store is the demo account's; with it, a URL of this machine is allowed")
+    func demoStore() async throws {
+        let data = folder.path("data")
+        let demo = try await serving(["--demo", "--data", data, "--public-url", "https://authority.demo.localhost:0"]) { _ in }
+        #expect(demo.exitCode == 0 && !demo.errors.contains("holds the demo account"), "\(demo.errors)")
+        let without = try await serving(["--data", data]) { _ in }
+        #expect(without.exitCode == 0 && without.errors.contains("\(data) holds the demo account"), "\(without.errors)")
+    }
+
     @Test("An address that cannot be listened on is an error that names it, and no store is made or lost")
     func portTaken() async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse() }
@@ -144,6 +153,7 @@ struct ServeCommandTests {
             (["--public-url", "https://a.example.com#f"], "--public-url must be"),
             (["--public-url", "https://user@a.example.com"], "--public-url must be"),
             (["--public-url", "https://"], "--public-url must be"),
+            (["--demo", "--public-url", "https://authority.example.com"], "--demo serves only this machine"),
         ])
     func wrongUsage(options: [String], reason: String) async throws {
         let run = try await Approov.run(["serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0"] + options)
@@ -198,6 +208,7 @@ struct ServeCommandTests {
         let rotated = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
         #expect(rotated.exitCode == 0)
         #expect(!rotated.output.contains(first))
+        #expect(rotated.output.contains("stop every authority on this store, then start them again"))
         // A second rotation would drop the only key that apps know.
         let again = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
         #expect(again.exitCode == 1 && again.errors.contains("first restart approov serve"))
