@@ -11,6 +11,11 @@ package enum Strace {
     package static let changing =
         writing + ",?renameat2,pwrite64,writev,fdatasync,ftruncate,fallocate,?creat,?mkdir,mkdirat,?rmdir,?unlink,unlinkat,?link,linkat"
         + ",?symlink,symlinkat,?chmod,fchmod,fchmodat,?chown,fchown,fchownat,utimensat,fcntl,flock"
+    /// Calls that read files and folders, or wait for them, and change nothing that another process could find.
+    private static let reading = [
+        "read", "readv", "pread64", "preadv", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat",
+        "faccessat2", "readlink", "readlinkat", "getdents64", "lseek", "mmap", "getcwd", "poll", "ppoll", "dup", "dup3", "fadvise64",
+    ]
     /// No backtraces: these programs are killed or made to fail on purpose.
     private static let environment = ["SWIFT_BACKTRACE": "enable=no"]
 
@@ -49,6 +54,19 @@ package enum Strace {
             if line.contains("\"ready\\n\"") { isReady = true }
         }
         return found
+    }
+
+    /// The calls that have a path or a descriptor, after the program is ready, and are neither among ``changing`` nor known to only read.
+    ///
+    /// If there are none, killing a program at every one of ``changing`` leaves every state of its files in which it can die.
+    /// - Parameters:
+    ///   - command: The program and its arguments.
+    ///   - trace: The path of a file for the trace.
+    /// - Returns: The names of the calls.
+    /// - Throws: `TestServerError` when the program fails.
+    package static func unknownCalls(_ command: [String], tracing trace: String) async throws -> Set<String> {
+        let known = changing.split(separator: ",").map { String($0.drop { $0 == "?" }) } + reading
+        return Set(try await record(command, tracing: trace, calls: "%file,%desc").map(\.name)).subtracting(known)
     }
 
     /// Runs a program and disturbs one of its calls.

@@ -59,7 +59,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Ends a connection in order, unless it has received a request meanwhile, which the table may not know yet because the request's task
     /// begins later.
     ///
-    /// An answer that the client does not read puts the end off once: then the connection is closed at once. A server that stops waits for
+    /// An answer that the client does not read delays the end one time; the second time, the connection is cut. A server that stops waits for
     /// answers as long as it waits for requests.
     static func endIfIdle(_ channel: any Channel) {
         channel.eventLoop.execute {

@@ -2,7 +2,8 @@ package import NIOCore
 internal import NIOHTTP1
 package import NIOHTTP2
 
-/// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it, and tells a request that was cut off from a complete one.
+/// Ends an HTTP/2 response with its last DATA frame instead of an empty one after it, and distinguishes a complete request from one that was
+/// cut off.
 ///
 /// libcurl treats a response as complete when Content-Length bytes have come, and then resets a stream that has not ended. NIOHTTP2
 /// closes a connection with 200 resets in 30 seconds (CVE-2023-44487), so a busy client would lose its connection, and the requests on it,

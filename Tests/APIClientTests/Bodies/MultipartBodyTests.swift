@@ -49,6 +49,21 @@ import Testing
         #expect(all == Array(head.utf8) + large + Array(tail.utf8) && all.count == length)
     }
 
+    @Test(
+        "Each kind of content has its media type",
+        arguments: [
+            (.image(Data("x".utf8), .jpeg), "image/jpeg"), (.image(Data("x".utf8), .png), "image/png"),
+            (.image(Data("x".utf8), .webp), "image/webp"), (.video(Data("x".utf8), .mov), "video/quicktime"),
+            (.video(Data("x".utf8), .mp4), "video/mp4"), (.video(Data("x".utf8), .flv), "video/x-flv"),
+            (.video(Data("x".utf8), .m3u8), "application/x-mpegURL"), (.video(Data("x".utf8), .avi), "video/x-msvideo"),
+            (.video(Data("x".utf8), .wmv), "video/x-ms-wmv"), (.pdf(Data("x".utf8)), "application/pdf"),
+            (.binary(Data("x".utf8)), "application/octet-stream"),
+        ] as [(FormPart.Content, String)])
+    func mediaTypes(content: FormPart.Content, type: String) throws {
+        let body = try form([FormPart(name: "a", content: content)]).serialize().body
+        #expect(body.text == "--bb\r\nContent-Disposition: form-data; name=\"a\"\r\nContent-Type: \(type)\r\n\r\nx\r\n--bb--\r\n")
+    }
+
     @Test("Quotation marks, line ends and backslashes in names cannot end the name or begin a header")
     func names() throws {
         let name = "a\"; filename=\"x\r\nX-Injected: 1\r\n\r\n\\"

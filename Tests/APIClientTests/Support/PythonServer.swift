@@ -4,7 +4,7 @@ import Testing
 
 /// A web server of Python on loopback that parses each request with libraries that know nothing of this package, and answers what they found.
 ///
-/// - `/form` with werkzeug and with python-multipart
+/// - `/form` with werkzeug and with python-multipart; a form that is not multipart also with Python's own library
 /// - `/query` with qs-codec, which reads nested names, and with Python's own library
 /// - `/xml` with lxml
 struct PythonServer {
@@ -75,6 +75,13 @@ struct PythonServer {
             parser.finalize()
             return found
 
+        def pairs(body, content_type):
+            if "urlencoded" not in content_type:
+                return []
+            # Latin-1 has a character for every byte.
+            found = parse_qsl(body.decode("ascii"), keep_blank_values=True, encoding="latin-1", max_num_fields=None)
+            return [[text(name.encode("latin-1")), None, "", text(value.encode("latin-1"))] for name, value in found]
+
         def query(text, options):
             options = json.loads(options or "{}")
             decoded = qs_codec.decode(text, qs_codec.DecodeOptions(
@@ -98,7 +105,9 @@ struct PythonServer {
             body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             content_type, path = environ.get("CONTENT_TYPE", ""), environ["PATH_INFO"]
             if path == "/form":
-                answer = {"werkzeug": werkzeug(body, content_type), "multipart": multipart(body, content_type)}
+                answer = {
+                    "werkzeug": werkzeug(body, content_type), "multipart": multipart(body, content_type),
+                    "pairs": pairs(body, content_type)}
             elif path == "/query":
                 answer = query(environ["QUERY_STRING"], environ.get("HTTP_X_OPTIONS"))
             else:

@@ -5,6 +5,7 @@ import Foundation
 import FoundationNetworking
 import HTTPClient
 import HTTPTypes
+import TestTags
 import Testing
 
 /// A source whose tokens are "t0", "t1" and so on, one per renewal.
@@ -173,6 +174,33 @@ final class CountingSource: CredentialSource {
         let source = CountingSource()
         #expect(try await status(session(world, source, renewsOn: { _ in true })) == 407)
         #expect(source.renewals.value == 0 && world.apiRequests.count == 1)
+    }
+
+    @Test("A proxy that answers CONNECT with 407 gets no credential, and nothing is renewed", .tags(.sockets), .timeLimit(.minutes(5)))
+    func connectRefused() async throws {
+        let heads = Shared<[String]>([])
+        let proxy = try await RawServer.start { client in
+            let head = try await client.receiveHead()
+            heads.change { $0.append(head) }
+            try await client.send(
+                "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"proxy\"\r\nContent-Length: 0\r\n\r\n")
+        }
+        let wrapping = URLSessionConfiguration.ephemeral
+        wrapping.connectionProxyDictionary = ["HTTPSEnable": true, "HTTPSProxy": "127.0.0.1", "HTTPSPort": proxy.port]
+        let (source, transport) = (CountingSource(), try CurlTransport())
+        let requests = try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], renewsOn: { _ in true })
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: wrapping), service: nil,
+            trustManager: ApproovTrustManager(anchors: .of(TestPKI.root()), logger: .silent), interceptors: [requests],
+            configuration: .over(transport))
+        await #expect(throws: ApproovError(.networkingError, "")) { try await session.data(for: URLRequest("https://api.test/")) }
+        // The request had its credential, but it never left.
+        #expect(source.asked.value > 0 && source.renewals.value == 0)
+        #expect(!heads.value.isEmpty && heads.value.allSatisfy { $0.hasPrefix("CONNECT api.test:443 HTTP/1.1\r\n") })
+        let received = String(decoding: proxy.received, as: UTF8.self).lowercased()
+        #expect(!received.contains("authorization") && !received.contains("bearer"))
+        transport.shutdown()
+        await proxy.stop()
     }
 
     @Test(

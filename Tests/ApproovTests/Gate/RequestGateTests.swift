@@ -62,15 +62,24 @@ import Testing
         #expect(gated.gate.waitingCount == 0 && gated.gate.outgoingCount == 0)
     }
 
-    @Test("A gate that is never resumed opens at the end of its pause")
-    func neverResumed() async throws {
+    @Test(
+        "A gate that is never resumed opens at the end of its pause: 30 s if it names no time, and never later than the longest pause",
+        arguments: [
+            (.seconds(5), .seconds(5)), (nil, .seconds(30)), (RequestGate.longestPause + .seconds(1), RequestGate.longestPause),
+            (RequestGate.longestPause * 1_000, RequestGate.longestPause),
+        ] as [(Duration?, Duration)])
+    func neverResumed(limit: Duration?, end: Duration) async throws {
         let gated = try Gated()
-        let session = try gated.session()
-        gated.gate.pause(for: .seconds(30))
+        // Longer than any pause, so that the pause ends first.
+        let session = try gated.session(total: 7_200)
+        if let limit { gated.gate.pause(for: limit) } else { gated.gate.pause() }
         async let answer = get("/1", session)
         // The pause and the request's deadline sleep.
         #expect(await eventually { gated.gate.waitingCount == 1 && gated.world.clock.sleeperCount >= 2 })
-        gated.world.clock.advance(by: .seconds(30))
+        gated.world.clock.advance(by: end - .seconds(1))
+        #expect(!gated.gate.isOpen && gated.gate.waitingCount == 1)
+        gated.world.clock.advance(by: .seconds(1))
+        #expect(gated.gate.isOpen)
         #expect(try await answer == "/1")
     }
 

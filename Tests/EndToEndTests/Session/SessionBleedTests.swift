@@ -19,6 +19,8 @@ struct SessionBleedTests {
     /// The number of requests in all; `APPROOV_BLEED=10000` makes more.
     private static let requests = ProcessInfo.processInfo.environment["APPROOV_BLEED"].flatMap(Int.init) ?? 2_000
     private static let changes = 100
+    /// Requests that each user sends one after another, once an answer is there: for data, and twice through the cache.
+    private static let sequel = [4, 6, 6]
 
     /// The way in which an app changes its user.
     private protocol Account: Sendable {
@@ -48,6 +50,7 @@ struct SessionBleedTests {
         let cache = DataCache()
         private var user = ""
         private(set) var answered = 0
+        private(set) var answeredFromCache = 0
         private(set) var cancelled = 0
         private(set) var faults: [String] = []
 
@@ -88,6 +91,7 @@ struct SessionBleedTests {
                 case 2:
                     let cached = try await session.cachedData(for: request, in: cache)
                     (text, head) = (String(decoding: cached.data, as: UTF8.self), cached.head)
+                    if cached.isFromCache { answeredFromCache += 1 }
                 default:
                     let (file, response) = try await session.download(for: request)
                     (text, head) = (try String(contentsOf: file, encoding: .utf8), response)
@@ -133,7 +137,7 @@ struct SessionBleedTests {
     /// Changes the user, while requests of the users are in flight, and checks what each gets.
     private func bleed(_ make: (LoopbackWorld) async throws -> (App, any Account)) async throws {
         try await LoopbackWorld.with(share: 2) { world in
-            let mixed = Shared<[String]>([])
+            let (mixed, right) = (Shared<[String]>([]), Shared(0))
             // Opens when the user changes, so that the answers to "/late" come after that.
             let turn = Shared(Gate())
             let router = Router(context: BasicTokenCheckedRequestContext.self)
@@ -144,7 +148,9 @@ struct SessionBleedTests {
                     pay: .required))
             router.get(":when") { request, context in
                 let user = String((request.headers[.authorization] ?? "").dropFirst("Bearer ".count))
-                if let cookie = request.headers[.cookie], cookie != "session=\(user)" { mixed.change { $0.append(cookie) } }
+                if let cookie = request.headers[.cookie] {
+                    if cookie == "session=\(user)" { right.change { $0 += 1 } } else { mixed.change { $0.append(cookie) } }
+                }
                 if try context.parameters.require("when") == "late" {
                     let gate = turn.value
                     try await gate.wait()
@@ -175,6 +181,10 @@ struct SessionBleedTests {
                     for number in 0..<each { group.addTask { await screen.ask(change + number) } }
                     // At least one answer for each user; the late ones are in flight then.
                     #expect(await eventually { await screen.answered > done })
+                    // The cookie and the cache are there for the user's own requests; otherwise they could not reach another user.
+                    for number in Self.sequel { await screen.ask(number) }
+                    // On every second change many requests wait at the server; on the others they may be anywhere.
+                    if change.isMultiple(of: 2) { #expect(await eventually { turn.value.waiterCount >= each / 8 * 3 }) }
                 }
                 try await screen.logOut()
                 turn.value.open()
@@ -185,7 +195,10 @@ struct SessionBleedTests {
             #expect(mixed.value == [])
             #expect(await screen.answered >= Self.changes)
             #expect(await screen.cancelled >= Self.changes)
-            #expect(await screen.answered + screen.cancelled == Self.requests / Self.changes * Self.changes)
+            #expect(
+                await screen.answered + screen.cancelled == (Self.requests / Self.changes + Self.sequel.count) * Self.changes)
+            #expect(right.value >= Self.changes, "hardly a request carried its user's cookie")
+            #expect(await screen.answeredFromCache >= Self.changes, "hardly an answer came from the cache")
             #expect(app.service.cachedTokenCount == 0)
             #expect(screen.cache.count == 0)
         }

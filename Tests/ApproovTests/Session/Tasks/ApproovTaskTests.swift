@@ -1,5 +1,6 @@
 import Approov
 import ApproovTesting
+import Crypto
 import Foundation
 import FoundationNetworking
 import HTTPClient
@@ -10,15 +11,18 @@ import Testing
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ApproovTaskTests {
     private static let size = 200 * 65_536
 
-    /// Answers /big with many pieces, and others with the size of the request's body.
+    /// A part of an upload, which no other part equals.
+    private static func part(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 65_536) }
+
+    /// Answers /big with many pieces, and others with the hash of the request's body.
     private static func site() async throws -> Site {
         try await Site.start { request in
             if request.path == "/big" {
                 return TestResponse(length: size) { index in index < 200 ? [UInt8](repeating: 1, count: 65_536) : nil }
             }
-            var count = 0
-            for try await part in request.body { count += part.count }
-            return TestResponse(text: "\(count)")
+            var hash = SHA256()
+            for try await part in request.body { hash.update(data: part) }
+            return TestResponse(text: "\(hash.finalize())")
         }
     }
 
@@ -58,15 +62,15 @@ import Testing
         await site.stop()
     }
 
-    @Test("An upload of a stream stops while its task is suspended, and the server gets all of it")
+    @Test("An upload of a stream stops while its task is suspended, and the server gets all of it, each part once and in order")
     func upload() async throws {
         let site = try await Self.site()
         let session = try site.session()
-        let left = Shared(200)
+        let made = Shared(0)
         let parts = AsyncStream<[UInt8]>(unfolding: {
-            left.change { left in
-                left -= 1
-                return left >= 0 ? [UInt8](repeating: 2, count: 65_536) : nil
+            made.change { made in
+                defer { made += 1 }
+                return made < 200 ? Self.part(made) : nil
             }
         })
         let result = Shared<Data?>(nil)
@@ -80,7 +84,9 @@ import Testing
         #expect(task.uploadProgress.completed < Self.size)
         task.resume()
         #expect(await eventually { task.state == .completed })
-        #expect(result.value == Data("\(Self.size)".utf8))
+        var hash = SHA256()
+        for number in 0..<200 { hash.update(data: Self.part(number)) }
+        #expect(result.value == Data("\(hash.finalize())".utf8))
         await site.stop()
     }
 
