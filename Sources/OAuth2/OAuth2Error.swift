@@ -50,6 +50,8 @@ public struct OAuth2Error: CodedError {
     public let status: Int?
     /// How long the server asks to wait before the next request (RFC 9110, section 10.2.3); nil if it asks for nothing.
     public internal(set) var retryAfter: Duration?
+    /// Whether the user did not unlock the store, or the store did not answer in time: another call would ask, or wait, again.
+    package var isUnanswered = false
 
     /// Makes an error.
     ///

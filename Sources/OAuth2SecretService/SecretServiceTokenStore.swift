@@ -8,7 +8,7 @@ public import Foundation
 /// the user's session can read the items; a service without a session uses `FileTokenStore`.
 ///
 /// A locked keyring makes the service ask the user for its password. Each call to the service ends after a timeout, or when its task is
-/// cancelled, and has its own thread to wait on. A read takes a few milliseconds, and the calls of a store come one after the other.
+/// cancelled. Calls wait on a thread of the store, one after the other. A read takes a few milliseconds.
 ///
 /// A call that was sent cannot be taken back: a service that hung may still execute it after its timeout, and store an older token over one
 /// that another process has stored meanwhile. With rotating refresh tokens, the user then logs in again.
@@ -92,6 +92,22 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
         return try await locks.withLockHeld(for: key, timeout: lockTimeout) {
             guard try await self.read(item) == expected else { return false }
             if let token { try await self.write(token, to: item) } else { try await self.delete(item) }
+            return true
+        }
+    }
+
+    /// Stores a token for a key that has none.
+    ///
+    /// - Parameters:
+    ///   - token: The token to store; nil to store none.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: `OAuth2Error` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        let item = item(key)
+        return try await locks.withLockHeld(for: key, timeout: lockTimeout) {
+            guard try await self.read(item) == nil else { return false }
+            if let token { try await self.write(token, to: item) }
             return true
         }
     }

@@ -58,7 +58,8 @@ extension OAuth2Endpoints {
     ///
     /// Between two requests it waits for the interval that the server named. The interval grows by five seconds after each `slow_down`. The
     /// wait doubles, up to five minutes, after each request that did not reach the server or that an overloaded server did not answer, until
-    /// the server answers again. It is never shorter than the server asks for with `Retry-After`, up to five minutes.
+    /// the server answers again. A doubled wait ends early enough for another request before the codes expire. No wait is shorter than
+    /// the server asks for with `Retry-After`, up to five minutes.
     /// - Parameters:
     ///   - authorization: The result of ``authorizeDevice(scope:)``.
     ///   - additionalParameters: Further parameters that the server wants; see ``DeviceCodeGrant/additionalParameters``.
@@ -73,7 +74,8 @@ extension OAuth2Endpoints {
         var lost: OAuth2Error?
         var (backoff, asked) = (Duration.zero, Duration.zero)
         while true {
-            let pause = max(interval, backoff, asked)
+            // A backoff beyond the end would give up while the user can still answer.
+            let pause = max(interval, min(backoff, authorization.deadline - clock.uptime - interval), asked)
             guard clock.uptime + pause < authorization.deadline else { throw Self.deviceExpired(lost) }
             try await clock.sleep(for: pause)
             do {

@@ -95,7 +95,14 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         return try grant(fromQuery: redirect.query(percentEncoded: true) ?? "")
     }
 
-    func grant(fromQuery query: String) throws -> AuthorizationCodeGrant {
+    func grant(fromQuery query: String) throws -> AuthorizationCodeGrant { try grant(from: parameters(ofQuery: query)) }
+
+    /// The parameters of a redirect that has the state of this request.
+    ///
+    /// - Parameter query: The redirect's query.
+    /// - Returns: The parameters by name.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused`; another page may then have sent the redirect.
+    func parameters(ofQuery query: String) throws -> [String: String] {
         guard let pairs = FormText.decode(query, limit: Self.maximumParameters) else {
             throw Self.refused("its query is malformed or has more than \(Self.maximumParameters) parameters")
         }
@@ -108,6 +115,15 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         guard let state = values["state"], OAuth2Text.isEqual(state, self.state) else {
             throw Self.refused("its state is not that of this request, so another page may have sent it")
         }
+        return values
+    }
+
+    /// Returns the grant for the code of the server's answer.
+    ///
+    /// - Parameter values: The parameters of a redirect that has the state of this request.
+    /// - Returns: The grant.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` or `authorizationRefused`.
+    func grant(from values: [String: String]) throws -> AuthorizationCodeGrant {
         let isIssuerMissing = client.server.alwaysSendsIssuer && values["iss"] == nil
         if let issuer = client.server.issuer, isIssuerMissing || (values["iss"] ?? issuer) != issuer {
             throw Self.refused("it names another issuer than the server's, or none (RFC 9207)")

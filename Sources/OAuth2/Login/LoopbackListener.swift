@@ -54,9 +54,9 @@ final class LoopbackListener: Sendable {
     ///
     /// - Parameters:
     ///   - stop: Ends the wait.
-    ///   - judge: Judges the query of a request for the path. Its error ends the wait, unless its code is `redirectRefused`.
+    ///   - judge: Judges the query of a request for the path. Its error ends the wait; nil refuses the request, and the wait goes on.
     /// - Returns: What `judge` returned or threw; nil if the wait was ended, or the system's sockets fail.
-    func serve<Value>(until stop: StopSignal, _ judge: (String) throws -> Value) -> Result<Value, any Error>? {
+    func serve<Value>(until stop: StopSignal, _ judge: (String) throws -> Value?) -> Result<Value, any Error>? {
         var connections: [Connection] = []
         /// Until when no connection is accepted.
         var pause: Duration?
@@ -104,7 +104,7 @@ final class LoopbackListener: Sendable {
     private enum Progress { case waiting, closed }
 
     private func step<Value>(
-        _ connection: inout Connection, isReady: Bool, _ judge: (String) throws -> Value, _ result: inout Result<Value, any Error>?
+        _ connection: inout Connection, isReady: Bool, _ judge: (String) throws -> Value?, _ result: inout Result<Value, any Error>?
     ) -> Progress {
         guard isReady else { return connection.deadline > clock.uptime ? .waiting : .closed }
         var buffer = [UInt8](repeating: 0, count: 2_048)
@@ -126,12 +126,12 @@ final class LoopbackListener: Sendable {
         case .failure(let answer): answer.send(to: connection.descriptor)
         case .success(let query):
             do {
-                let value = try judge(query)
-                LoopbackAnswer.accepted.send(to: connection.descriptor)
-                result = .success(value)
-            } catch let error as OAuth2Error where error.code == .redirectRefused {
-                // Another page may have sent it: the user's own redirect can still come.
-                LoopbackAnswer.refused.send(to: connection.descriptor)
+                if let value = try judge(query) {
+                    LoopbackAnswer.accepted.send(to: connection.descriptor)
+                    result = .success(value)
+                } else {
+                    LoopbackAnswer.refused.send(to: connection.descriptor)
+                }
             } catch {
                 LoopbackAnswer.notAuthorized.send(to: connection.descriptor)
                 result = .failure(error)

@@ -51,8 +51,9 @@ public final class LoopbackRedirect: Sendable {
     ///   - request: The request that the browser shows; its redirect URI must be ``redirectURI``.
     ///   - timeout: How long the user has; five minutes by default.
     /// - Returns: The grant for the code; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
-    /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user or the server refused, with code `timedOut` when the time is
-    ///   over, and with code `configurationError` when this listener was used before or is not that of the request; `CancellationError`.
+    /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user or the server refused, with code `redirectRefused` when the
+    ///   redirect has the request's state but another issuer than the server's, or no code, with code `timedOut` when the time is over, and
+    ///   with code `configurationError` when this listener was used before or is not that of the request; `CancellationError`.
     public func grant(for request: AuthorizationRequest, timeout: Duration = .seconds(300)) async throws -> AuthorizationCodeGrant {
         guard request.redirectURI == redirectURI else {
             throw OAuth2Error(
@@ -69,7 +70,12 @@ public final class LoopbackRedirect: Sendable {
         let (results, continuation) = AsyncStream.makeStream(of: Result<AuthorizationCodeGrant, any Error>?.self)
         // Waiting for sockets blocks, so it has its own thread.
         Thread {
-            continuation.yield(taken.serve(until: stop) { query in try request.grant(fromQuery: query) })
+            continuation.yield(
+                taken.serve(until: stop) { query -> AuthorizationCodeGrant? in
+                    // Without the state, another page may have sent it: the user's own redirect can still come.
+                    guard let values = try? request.parameters(ofQuery: query) else { return nil }
+                    return try request.grant(from: values)
+                })
             continuation.finish()
         }.start()
         let (clock, isLate) = (clock, LateFlag())

@@ -44,9 +44,11 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     ///   - endpoints: Asks the authorization server.
     ///   - authorization: Whether requests act for a user or for the app.
     ///   - store: Keeps the token.
-    ///   - account: The app's own name for the user's account, if it has several.
+    ///   - account: The app's own name for the user's account, if it has several. Credentials of the app itself that ask for another scope
+    ///     or audience need another name, too: under one name they share one token.
     ///   - refresh: The way to renew a token.
-    ///   - clientGrant: The grant that provides a token to the app itself when there is none.
+    ///   - clientGrant: The grant that provides a token to the app itself when there is none. It is not part of the token's key: see
+    ///     `account`.
     ///   - renewalLead: How long before its expiry a token is renewed, at most half of its lifetime. By default, a token is renewed in the
     ///     last minute of its lifetime, or in the last tenth if that is shorter. The lead has no effect on a token that only a log-in can
     ///     renew.
@@ -82,6 +84,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Wipes the sessions with an ``OAuth2Interceptor`` of these credentials first (`ApproovSession.wipe(_:)`). Their requests that were begun
     /// before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an actor calls
     /// it, none of the earlier user's responses reaches the actor's code from this call on.
+    ///
+    /// It does not revoke the earlier user's token: call ``logOut()`` first.
     /// - Parameter token: The token that a grant issued.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`. The earlier user is then still logged in, unless the store failed after
     ///   it had taken the token: then the next request finds the new user, and wipes the sessions again.
@@ -132,30 +136,47 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// - Returns: The token that was removed, could not be removed, or was replaced by another user's; nil if there was none, or it cannot be
     ///   read. The error if it is still there.
     private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
+        let remembered = state.withLock { $0.login }
         var token: BearerToken?
+        /// The log-in that must end; nil for the one that is stored.
+        var login: String?
         /// Whether a token is another user's. The app's own token is removed whichever process has fetched it.
-        func mustStay(_ stored: BearerToken) -> Bool { authorization.level == .user && token.map { $0.loginID != stored.loginID } ?? false }
-        var attempts = 0
+        func mustStay(_ stored: BearerToken) -> Bool { authorization.level == .user && login.map { $0 != stored.loginID } ?? false }
+        var (attempts, isEmpty) = (0, true)
         do {
             while let stored = try await store.token(for: key) {
                 // The store has lost the token that must be revoked.
                 if mustStay(stored) { return (token, nil) }
-                token = stored
+                (token, login) = (stored, stored.loginID)
                 guard attempts < Self.maximumAttempts else { throw Self.keepsChanging }
                 attempts += 1
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
             }
-        } catch let error as OAuth2Error where error.code == .storeBusy {
-            // Another process changes the token: one that is removed unread could be another user's.
+        } catch let error as OAuth2Error where error.code == .storeBusy || error.isUnanswered {
+            // Another process changes the token: one that is removed unread could be another user's. Or the user was asked to unlock the
+            // store: another call would ask, or wait, again.
             return (token, error)
         } catch {
-            // A store that cannot read or replace a token may still be able to remove it.
-            if let stored = try? await store.token(for: key), mustStay(stored) { return (token, nil) }
+            // Without a token to compare with, this log-out is for the user who was logged in here last.
+            login = login ?? remembered
+            do {
+                if let stored = try await store.token(for: key) {
+                    if mustStay(stored) { return (token, nil) }
+                    (token, isEmpty) = (stored, false)
+                }
+            } catch {
+                isEmpty = false
+            }
         }
         do {
-            // Also without a token, because of what an earlier failure left behind.
-            try await store.remove(for: key)
+            if isEmpty {
+                // What an earlier failure left behind, and not the token of a user who has logged in since the store was read.
+                _ = try await store.replaceNothing(with: nil, for: key)
+            } else {
+                // A store that cannot read or replace a token may still be able to remove it.
+                try await store.remove(for: key)
+            }
             return (token, nil)
         } catch {
             return (token, error)

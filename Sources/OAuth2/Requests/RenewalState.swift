@@ -45,7 +45,7 @@ struct RenewalState {
     private var held: (error: OAuth2Error, until: Duration)?
     private var lastNumber = 0
     /// The log-in of the last token; nil at first.
-    private var login: String?
+    private(set) var login: String?
     /// The number of changes of the user that were noticed so far.
     private(set) var changes = 0
     /// The number of log-ins and log-outs of this process under way.

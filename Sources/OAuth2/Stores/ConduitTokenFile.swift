@@ -60,9 +60,8 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         guard let token = try token() else { return false }
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
-            let isNew = try await store.token(for: key) == nil
+            let isNew = try await store.replaceNothing(with: token, for: key)
             if isNew {
-                try await store.store(token, for: key)
                 guard try await store.token(for: key) == token else {
                     throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
                 }

@@ -80,6 +80,31 @@ public final class FileTokenStore: PlacedTokenStore {
         }
     }
 
+    /// Stores a token for a key that has none.
+    ///
+    /// - Parameters:
+    ///   - token: The token to store; nil to remove only what is left of an earlier file, such as one that was set aside.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        guard let token else {
+            guard try hasFolder() else { return true }
+            return try withFileLock(key) {
+                // Without opening it: as in ``erase(_:)``, the folder need not be safe.
+                guard FileStatus(self.path(key), followsLink: false) == nil else { return false }
+                try self.delete(key)
+                return true
+            }
+        }
+        try makeFolder()
+        return try withFileLock(key) {
+            guard try self.readLocked(key) == nil else { return false }
+            try self.put(token, for: key)
+            return true
+        }
+    }
+
     /// Runs `body` while no other task or process runs one for the same key.
     ///
     /// - Parameters:
@@ -140,11 +165,7 @@ public final class FileTokenStore: PlacedTokenStore {
 
     /// Removes the token of a key; the same as ``remove(for:)``.
     package func erase(_ key: TokenKey) throws {
-        guard FileStatus(folder) != nil else {
-            if errno == ENOENT { return }
-            throw OAuth2Error(
-                .storeFailed, "\(folder) cannot be examined: \(String(cString: strerror(errno))); check the folders above it")
-        }
+        guard try hasFolder() else { return }
         try withFileLock(key) { try self.delete(key) }
     }
 
@@ -203,6 +224,13 @@ public final class FileTokenStore: PlacedTokenStore {
     private func makeFolder() throws {
         try failing { () throws(FileError) in try PrivateFile.makeFolder(path: folder) }
         if let flaw = PrivateFile.flaw(ofFolder: folder) { throw OAuth2Error(.storeFailed, flaw) }
+    }
+
+    private func hasFolder() throws -> Bool {
+        if FileStatus(folder) != nil { return true }
+        if errno == ENOENT { return false }
+        throw OAuth2Error(
+            .storeFailed, "\(folder) cannot be examined: \(String(cString: strerror(errno))); check the folders above it")
     }
 
     private func withFileLock<Value>(_ key: TokenKey, _ body: () throws -> Value) throws -> Value {

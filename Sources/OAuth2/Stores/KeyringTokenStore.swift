@@ -62,6 +62,21 @@ public final class KeyringTokenStore: PlacedTokenStore {
         }
     }
 
+    /// Stores a token for a key that has none.
+    ///
+    /// - Parameters:
+    ///   - token: The token to store; nil to store none.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        try locks.withLock(for: key) {
+            guard try self.read(key) == nil else { return false }
+            if let token { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
+            return true
+        }
+    }
+
     /// Runs `body` while no other task or process runs one for the same key.
     ///
     /// - Parameters:

@@ -47,6 +47,21 @@ public final class MemoryTokenStore: ImmediateTokenStore {
         }
     }
 
+    /// Stores a token for a key that has none.
+    ///
+    /// - Parameters:
+    ///   - token: The token to store; nil to store none.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: Nothing.
+    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        tokens.withLock { tokens in
+            guard tokens[key] == nil else { return false }
+            tokens[key] = token
+            return true
+        }
+    }
+
     /// Runs `body` while no other task runs one for the same key.
     ///
     /// - Parameters:

@@ -3,6 +3,8 @@ internal import Foundation
 /// What a stored token belongs to: an account, a client, and an authorization.
 public struct TokenKey: Hashable, Sendable {
     /// The name that the app gives to the user's account; empty for an app with one user at a time.
+    ///
+    /// An app that obtains several tokens for itself, with different scopes or audiences, gives each one a name.
     public let account: String
     /// The client's identifier.
     public let clientID: String

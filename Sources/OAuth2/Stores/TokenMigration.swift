@@ -62,9 +62,11 @@ public struct TokenMigration: Sendable {
                 if let copy { _ = try await destination.replace(copy, with: nil, for: key) }
                 return false
             }
-            let present = try await destination.token(for: key)
-            if present == nil || present == copy {
-                try await destination.store(token, for: key)
+            // Another process may log a user in at the destination at any time, whose token stays.
+            var isStored = false
+            if let copy { isStored = try await destination.replace(copy, with: token, for: key) }
+            if !isStored { isStored = try await destination.replaceNothing(with: token, for: key) }
+            if isStored {
                 guard try await destination.token(for: key) == token else {
                     throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
                 }

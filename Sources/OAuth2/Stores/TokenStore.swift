@@ -37,6 +37,17 @@ public protocol TokenStore: Sendable {
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
     func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool
 
+    /// Stores a token for a key that has none.
+    ///
+    /// A migration and a log-out use this, so that they never touch the token of a user who logged in meanwhile. A store that several
+    /// processes share looks and stores under its lock. The default implementation does not, and overwrites a log-in in between.
+    /// - Parameters:
+    ///   - token: The token to store; nil to remove only what an earlier failure left behind.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool
+
     /// Runs `body` while no other caller of this method, in any process that shares the store, runs one for the same key.
     ///
     /// The other methods do not wait for it.
@@ -47,6 +58,21 @@ public protocol TokenStore: Sendable {
     /// - Throws: What `body` throws; ``OAuth2Error`` with code `storeBusy` when another process keeps its turn longer than the store waits;
     ///   `CancellationError`.
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value
+}
+
+extension TokenStore {
+    /// By default, two steps: the token is looked for, and then stored.
+    ///
+    /// - Parameters:
+    ///   - token: The token to store; nil to remove only what an earlier failure left behind.
+    ///   - key: What the token belongs to.
+    /// - Returns: Whether the key had no token.
+    /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
+    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        guard try await self.token(for: key) == nil else { return false }
+        if let token { try await store(token, for: key) } else { try await remove(for: key) }
+        return true
+    }
 }
 
 /// A store that can tell where its tokens are.

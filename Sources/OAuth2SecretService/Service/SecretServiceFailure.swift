@@ -84,14 +84,18 @@ struct SecretServiceFailure: Error, CustomStringConvertible {
             case .locked: "the user's keyring is locked; let the user unlock it, and repeat the call"
             case .refused: "the Secret Service refused the call; look at its log, and check that it has a default keyring"
             }
-        return OAuth2Error(.storeFailed, message, cause: self)
+        var error = OAuth2Error(.storeFailed, message, cause: self)
+        error.isUnanswered = kind == .locked
+        return error
     }
 
     /// The error after the timeout.
     static func tookTooLong(_ timeout: Duration) -> OAuth2Error {
-        OAuth2Error(
+        var error = OAuth2Error(
             .storeFailed,
             "the Secret Service did not answer within \(timeout); the user may not have unlocked the keyring: let the user unlock it, and "
                 + "repeat the call")
+        error.isUnanswered = true
+        return error
     }
 }

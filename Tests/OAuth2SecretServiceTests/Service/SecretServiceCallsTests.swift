@@ -9,16 +9,17 @@ import Testing
     "A keyring that does not answer", .tags(.sockets, .processes), .enabled(TestKeyring.whatIsMissing, TestKeyring.isPossible))
 struct SecretServiceCallsTests {
     /// Checks that all methods throw `storeFailed` with a message that contains a text.
-    private func expectFailures(_ store: SecretServiceTokenStore, _ text: String) async throws {
+    private func expectFailures(_ store: SecretServiceTokenStore, _ text: String, isUnanswered: Bool = false) async throws {
         let calls: [@Sendable () async throws -> Void] = [
             { _ = try await store.token(for: Samples.key()) },
             { try await store.store(Samples.token("s3cret"), for: Samples.key()) },
             { try await store.remove(for: Samples.key()) },
             { _ = try await store.replace(Samples.token("s3cret"), with: nil, for: Samples.key()) },
+            { _ = try await store.replaceNothing(with: Samples.token("s3cret"), for: Samples.key()) },
         ]
         for call in calls {
             let error = await #expect(throws: OAuth2Error.self) { try await call() }
-            #expect(error?.code == .storeFailed)
+            #expect(error?.code == .storeFailed && error?.isUnanswered == isUnanswered)
             #expect(error?.message.contains(text) == true, "\(String(describing: error))")
             #expect(error?.description.contains("s3cret") == false)
         }
@@ -85,7 +86,7 @@ struct SecretServiceCallsTests {
         try await keyring.python("secretstorage.get_default_collection(connection).lock()")
         let locked = { @Sendable in try await keyring.python("print(secretstorage.get_default_collection(connection).is_locked())") }
         #expect(try await locked() == "True\n")
-        try await expectFailures(store, "keyring is locked")
+        try await expectFailures(store, "keyring is locked", isUnanswered: true)
         await keyring.stop()
         try await keyring.start()
         #expect(try await store.token(for: Samples.key()) == token)
@@ -104,7 +105,8 @@ struct SecretServiceCallsTests {
         clock.advance(by: .seconds(60))
         for task in [call, waiting] {
             let error = await #expect(throws: OAuth2Error.self) { try await task.value }
-            #expect(error?.code == .storeFailed && error?.message.contains("did not answer within 60") == true)
+            #expect(error?.code == .storeFailed && error?.isUnanswered == true)
+            #expect(error?.message.contains("did not answer within 60") == true)
         }
         keyring.signal(SIGCONT)
         #expect(try await store.token(for: Samples.key()) != nil)

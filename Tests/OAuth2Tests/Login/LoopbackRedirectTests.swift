@@ -15,9 +15,10 @@ import Testing
         let clock = ManualClock()
         let port: Int
 
-        init(limits: LoopbackLimits = LoopbackLimits(), time: (any TimeSource)? = nil) throws {
+        init(limits: LoopbackLimits = LoopbackLimits(), time: (any TimeSource)? = nil, issuer: String? = nil) throws {
             let redirect = try LoopbackRedirect(path: "/callback", clock: time ?? clock, limits: limits)
-            let request = try AuthorizationRequest(client: Samples.client(), redirectURI: redirect.redirectURI)
+            let request = try AuthorizationRequest(
+                client: Samples.client(server: Samples.server(issuer: issuer)), redirectURI: redirect.redirectURI)
             self.redirect = redirect
             self.request = request
             port = try #require(redirect.redirectURI.port)
@@ -136,6 +137,16 @@ import Testing
         let waiting = try Waiting()
         try #require(try await waiting.get("/callback?error=access_denied&state=\(waiting.request.state)") == "200")
         #expect(await codeThrown(as: OAuth2Error.self) { try await waiting.task.value } == .authorizationRefused)
+    }
+
+    @Test(
+        "An answer that has the state but cannot be used ends the wait with the reason",
+        arguments: [("code=c1&iss=https%3A%2F%2Fevil.test", "another issuer"), ("error=%22", "its error is malformed"), ("x=1", "no code")])
+    func unusable(answer: String, reason: String) async throws {
+        let waiting = try Waiting(issuer: "https://login.test")
+        try #require(try await waiting.get("/callback?\(answer)&state=\(waiting.request.state)") == "200")
+        let error = await #expect(throws: OAuth2Error(.redirectRefused, "")) { try await waiting.task.value }
+        #expect(error?.message.contains(reason) == true)
     }
 
     @Test("When the time is over, or the task is cancelled, the wait ends and the port is free")

@@ -105,20 +105,21 @@ struct AuthlibTests {
         #expect(await error { try await endpoints.refresh(third) }?.serverError == .invalidGrant)
     }
 
-    @Test("Credentials renew themselves with rotation: a hundred requests, one refresh, and the API takes the new token")
+    @Test("Credentials renew themselves with rotation: a hundred requests, one refresh at the server, and the API takes the new token")
     func credentials() async throws {
         let server = try await AuthlibServer()
         let clock = ManualClock(date: Date())
         let store = MemoryTokenStore()
         let credentials = try OAuth2Credentials(endpoints: server.endpoints(clock: clock), store: store)
         try await credentials.logIn(credentials.endpoints.issue(Self.password))
-        for _ in 0..<3 {
+        for round in 1...3 {
             clock.advance(by: .seconds(3_600))
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<100 { group.addTask { try await credentials.token().accessToken } }
                 return try await group.reduce(into: Set<String>()) { $0.insert($1) }
             }
             #expect(tokens.count == 1)
+            #expect(try await server.refreshCount == round)
         }
         #expect(try await status(server, credentials.token()) == 200)
         try await credentials.logOut()

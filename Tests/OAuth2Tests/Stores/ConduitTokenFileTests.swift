@@ -43,6 +43,20 @@ import Testing
         #expect(try await store.token(for: key) == newer)
     }
 
+    @Test("A user who logs in while the file's token moves keeps the token")
+    func loggedIn() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (store, key) = (RacingStore(), try Samples.key())
+        store.onRead.value = {
+            store.onRead.value = nil
+            try await store.store(Samples.token("bob"), for: key)
+        }
+        _ = try await file.move(to: store, for: key)
+        #expect(try await store.token(for: key)?.accessToken == "bob")
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test("Plain JSON, another passphrase, truncation and unsafe files are refused, and the file stays")
     func refused() throws {
         let folder = try TemporaryFolder()

@@ -96,6 +96,15 @@ struct FileTokenCrashTests {
     }
 
     @Test(
+        "The calls at which the work is killed are all of its calls that change or lock files",
+        .enabled("strace is not installed or may not trace here: no call was recorded", Strace.works), arguments: Work.allCases)
+    func calls(work: Work) async throws {
+        let setting = try Setting(work)
+        #expect(try await Strace.unknownCalls(setting.command, tracing: setting.folder.path("trace")) == [])
+        #expect(try setting.restarted() == setting.outcomes.last)
+    }
+
+    @Test(
         "Killing the process at any call that changes or locks files leaves the state before or after it, and the next start works",
         .enabled("strace is not installed or may not trace here: nothing was killed", Strace.works), arguments: Work.allCases)
     func killed(work: Work) async throws {
@@ -148,5 +157,44 @@ struct FileTokenCrashTests {
             #expect(!run.errors.contains(Setting.new) && !run.errors.contains(Setting.old))
         }
         #expect(reported >= 4)
+    }
+
+    @Test(
+        "On a disk that is full, storing is reported and leaves the earlier token, removing works, and storing works once there is room",
+        .enabled("only root may mount a small disk: no disk was filled", SmallDisk.isAvailable))
+    func fullDisk() async throws {
+        let folder = try TemporaryFolder()
+        let run = try await SmallDisk.run(
+            """
+            store() { "$1" store "$D/tokens" "$D/keys/k" "$2"; }
+            copy() { mkdir -m 700 "$1" && cp -rp "$D/tokens" "$D/keys" "$1"; }
+            fill
+            store "$1" "$3" && exit 1
+            free
+            store "$1" "$3" || exit 2
+            fill
+            store "$1" "$4" && exit 3
+            copy "$2/full" || exit 4
+            free
+            store "$1" "$4" || exit 5
+            copy "$2/after" || exit 6
+            fill
+            "$1" remove "$D/tokens" "$D/keys/k" || exit 7
+            copy "$2/removed" || exit 8
+            exit 0
+            """, at: folder.file("disk"), size: "64k",
+            arguments: [ChildProcess.beside("oauth2-worker").path(percentEncoded: false), folder.path, Setting.old, Setting.new])
+        #expect(run.exitCode == 0, "step \(run.exitCode): \(run.errors)")
+        let reports = run.errors.split(separator: "\n").filter { $0.contains("storeFailed") && $0.contains("No space left on device") }
+        #expect(reports.count == 2, "\(run.errors)")
+        #expect(!run.errors.contains(Setting.new) && !run.errors.contains(Setting.old))
+        for (name, token) in [("full", Setting.old), ("after", Setting.new), ("removed", nil)] as [(String, String?)] {
+            let store = FileTokenStore(directory: folder.file("\(name)/tokens"), key: .file(folder.file("\(name)/keys/k")))
+            #expect(try store.read(Samples.key())?.accessToken == token, "\(name)")
+            for place in ["tokens", "keys"] {
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path("\(name)/\(place)"))
+                #expect(names.allSatisfy { !$0.hasSuffix(".tmp") }, "\(name): \(names)")
+            }
+        }
     }
 }

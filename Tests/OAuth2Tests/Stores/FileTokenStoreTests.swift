@@ -67,6 +67,23 @@ import Testing
         #expect(try await place.store.token(for: place.key) == nil)
     }
 
+    @Test("A token that is stored in place of none leaves one that is there; without a token, what was set aside is removed")
+    func replaceNothing() async throws {
+        let place = try Place()
+        let (first, second) = (try Samples.token("a"), try Samples.token("b"))
+        #expect(try await place.store.replaceNothing(with: nil, for: place.key))
+        #expect(FileStatus(place.folder.path("tokens")) == nil)
+        #expect(try await place.store.replaceNothing(with: first, for: place.key))
+        for token in [second, nil] { #expect(try await !place.other.replaceNothing(with: token, for: place.key)) }
+        #expect(try await place.store.token(for: place.key) == first)
+        // A damaged token counts as one.
+        try Data("damaged".utf8).write(to: URL(filePath: place.path))
+        #expect(await place.thrown { _ = try await place.other.replaceNothing(with: second, for: place.key) } == .tokenDamaged)
+        #expect(FileStatus(place.path + ".damaged") != nil)
+        #expect(try await place.other.replaceNothing(with: nil, for: place.key))
+        #expect(FileStatus(place.path) == nil && FileStatus(place.path + ".damaged") == nil)
+    }
+
     @Test("A file truncated at any byte does not open, is set aside and reported, and the next log-in is stored")
     func truncated() async throws {
         let place = try Place()
@@ -152,17 +169,21 @@ import Testing
         await refused("mode")
         try PrivateFile(path: path).write([UInt8](repeating: 0, count: 200_000))
         await refused("size")
-        if geteuid() == 0 {
-            try FileManager.default.copyItem(atPath: aside, toPath: path)
-            chown(path, 65_534, 65_534)
-            await refused("owner")
-        }
         // Writing puts a file in the place of a link, and leaves what the link points to.
         symlink(aside, path)
         let before = try Data(contentsOf: URL(filePath: aside))
         try await store.store(Samples.token("b"), for: key)
         #expect(try Data(contentsOf: URL(filePath: aside)) == before)
         #expect(try await store.token(for: key)?.accessToken == "b")
+    }
+
+    @Test("A file of another user is refused and stays", .enabled(if: geteuid() == 0))
+    func owner() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token(), for: place.key)
+        try #require(chown(place.path, 65_534, 65_534) == 0)
+        #expect(await place.thrown { _ = try await place.other.token(for: place.key) } == .storeFailed)
+        #expect(FileStatus(place.path, followsLink: false) != nil)
     }
 
     @Test("Removing a token does nothing when there is no folder, and fails when the folder cannot be examined")

@@ -29,8 +29,14 @@ import Testing
         #expect(try await !store.replace(second, with: nil, for: key))
         #expect(try await other.replace(first, with: second, for: key))
         #expect(try await store.withExclusiveAccess(for: key) { try await other.token(for: key) } == second)
+        #expect(try await !other.replaceNothing(with: first, for: key))
+        #expect(try await store.token(for: key) == second)
         try await store.remove(for: key)
         #expect(try await other.token(for: key) == nil)
+        #expect(try await other.replaceNothing(with: nil, for: key))
+        #expect(try await other.replaceNothing(with: first, for: key))
+        #expect(try await store.token(for: key) == first)
+        try await store.remove(for: key)
     }
 
     @Test(

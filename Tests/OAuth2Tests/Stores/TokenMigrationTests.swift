@@ -65,6 +65,20 @@ import Testing
         #expect(try await source.token(for: key) == nil)
     }
 
+    @Test("A user who logs in to the new store while another one's token moves keeps the token")
+    func loggedIn() async throws {
+        let key = try Samples.key()
+        let (source, destination) = (MemoryTokenStore(), RacingStore())
+        try await source.store(Samples.token("alice"), for: key)
+        destination.onRead.value = {
+            destination.onRead.value = nil
+            try await destination.store(Samples.token("bob"), for: key)
+        }
+        _ = try await TokenMigration(from: source, to: destination).run([key])
+        #expect(try await destination.token(for: key)?.accessToken == "bob")
+        #expect(try await source.token(for: key) == nil)
+    }
+
     @Test("When the old store's token changes all the time, the migration ends with an error and the old store keeps it")
     func unsteady() async throws {
         let key = try Samples.key()

@@ -69,6 +69,11 @@ final class AuthlibServer: Sendable {
         return try await session.data(for: URLRequest(path.hasPrefix("https:") ? path : url + path, method: method)).1
     }
 
+    /// The number of requests for a refresh so far.
+    var refreshCount: Int? {
+        get async throws { Int(try await send("/refreshes").value(forHTTPHeaderField: "Refreshes") ?? "") }
+    }
+
     /// Opens the page of a request, as a browser does, and returns where the server redirects it.
     func open(_ request: AuthorizationRequest) async throws -> URL {
         let response = try await send(request.url.absoluteString)
@@ -136,7 +141,7 @@ final class AuthlibServer: Sendable {
         CLIENTS = {c.client_id: c for c in [
             Client("basic:id", SECRET, "client_secret_basic", ALL), Client("body", SECRET, "client_secret_post", ALL),
             Client("public", "", "none", ALL), Client("poor", SECRET, "client_secret_basic", [])]}
-        TOKENS, CODES, DEVICES, ANSWERS = [], {}, {}, {}
+        TOKENS, CODES, DEVICES, ANSWERS, REFRESHES = [], {}, {}, {}, []
         USER = User("alice")
 
 
@@ -190,6 +195,7 @@ final class AuthlibServer: Sendable {
             TOKEN_ENDPOINT_AUTH_METHODS = METHODS
             INCLUDE_NEW_REFRESH_TOKEN = True
             def authenticate_refresh_token(self, text):
+                REFRESHES.append(text)
                 for token in TOKENS:
                     if token.get("refresh_token") == text:
                         if token.is_revoked():
@@ -269,6 +275,10 @@ final class AuthlibServer: Sendable {
         def answers(answers):
             NEXT[:] = answers.split(",")
             return ""
+
+
+        @app.route("/refreshes")
+        def refreshes(): return "", {"Refreshes": str(len(REFRESHES))}
 
 
         @app.route("/revoke", methods=["POST"])

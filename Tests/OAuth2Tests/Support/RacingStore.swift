@@ -23,6 +23,10 @@ final class RacingStore: TokenStore {
         try await base.replace(expected, with: token, for: key)
     }
 
+    func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+        try await base.replaceNothing(with: token, for: key)
+    }
+
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value {
         try await base.withExclusiveAccess(for: key) {
             isHeld.value = true
