@@ -1,6 +1,6 @@
 /// What bounds a recording.
 ///
-/// A response beyond a limit fails with `TransportError` with code `recordingFailed`, so that no recording lacks an exchange unnoticed.
+/// A response beyond a limit fails with `TransportError` with code `recordingFailed`: no exchange is missing without an error.
 public struct RecordingLimits: Sendable, Hashable {
     /// The most bytes of one response's body; 16 MiB by default, and never more than 64 MiB.
     public var maximumBodyBytes = 16 << 20

@@ -15,7 +15,8 @@
 ///   and private keys in PEM.
 /// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. If
 ///   the label is the name of a secret, everything beside it is secret. If it only contains such a name, as `Client Secret` does, only the
-///   value called `value` or similarly is secret. In XML a label announces only the values after it.
+///   value called `value` or similarly is secret. In XML a label announces only the values after it. In JSON `type`, `id`, `field`,
+///   `header` and the last part of `path` announce the member `value`, as in `{"path":"/password","value":"x"}`.
 /// - **Values with more in them**: a value of JSON, a form or XML that contains a query, a setting or another document is replaced as a
 ///   whole if a secret's name is in it, and so is one that contains a URL with a password. In JSON and forms the name must be before `=` or
 ///   `:`, or alone in quotation marks or in a tag.
@@ -24,22 +25,27 @@
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
 /// A name is secret if it contains a word such as "password", "token", "secret" or "session", is equal to a shorter one such as "key", has
-/// such a one as "pin" as its last part, or is one of ``secretNames``. Only letters and digits count, and not their case. Names that end with
-/// "type", "endpoint", "expires_in" and the like, as `token_type` does, and ``keptNames`` are not secret.
+/// such a one as "pin" as its last part, or is one of ``secretNames``. Only letters and digits count, and
+/// letter case does not. Names that end with "type", "endpoint", "expires_in" and the like, as `token_type` does, and ``keptNames`` are not
+/// secret.
 ///
 /// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
-/// - what follows the scheme in `Authorization`, and the password in it if the scheme is `Basic`, values of secret header fields and query parameters, and masked segments,
-/// - passwords in URLs, unless they are words of less than 16 letters, and the values of settings in text,
-/// - in the URLs of the head: named values of the fragment, and users' names that have a letter and a digit,
+/// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments, unless they are
+///   JSON objects or arrays,
+/// - passwords in URLs and in `Basic` credentials, unless they are words of less than 16 letters, or JSON objects or arrays,
+/// - the values of settings in text,
+/// - users' names that have a letter and a digit, in `Basic` credentials and in the URLs of the head, and named values of their fragments,
 /// - cookies, unless they are words of less than 16 letters,
 /// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
 ///
-/// They are also found with the escapes of JSON, the references of XML, percent-encoding, and `+` for a blank; the whole string, text or value is then replaced.
-/// So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names, namespaces and declarations of XML.
+/// They are also found with the escapes of JSON, the references of XML, percent-encoding, and `+` for a blank; the whole string, text or
+/// value is then replaced. So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names,
+/// namespaces and declarations of XML.
 ///
-/// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets.
+/// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets, nor is one that is compressed or has
+/// several parts.
 ///
 /// **Refused** are the bodies of responses that look like JSON or XML, or have such a type, and cannot be read, and those that are compressed
 /// or have several parts (`multipart/*`): the request fails. A request with such a body is recorded without a hash of it.

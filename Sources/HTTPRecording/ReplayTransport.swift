@@ -16,11 +16,15 @@ import Synchronization
 /// does not count, and a redacted value stands for the value that was redacted. If several exchanges match, they answer in the order of
 /// their recording, and the last one answers all further requests.
 ///
+/// Exchanges with the same `Range`, and with `If-None-Match` and `If-Modified-Since` if the request has them, come before others. A
+/// response with status 206, 304 or 416 that was recorded with such fields answers no request without them.
+///
 /// No server proves anything here, so a session with a service refuses this transport.
 public final class ReplayTransport: TestOnlyTransport {
     private let folder: RecordingFolder
     private let unmatched: UnmatchedRequests
     private let redactor: Redactor?
+    private let ignoresOrigin: Bool
     private let answers: Mutex<RecordedAnswers>
 
     /// Reads the recording; bodies are read when they are needed.
@@ -37,13 +41,15 @@ public final class ReplayTransport: TestOnlyTransport {
         try self.init(from: folder, unmatched: unmatched, comparingBodiesBy: redaction, ignoringOrigin: false)
     }
 
-    /// As the public one; `ignoringOrigin` answers requests to any host, for a server that has its own name.
+    /// As the public one; `ignoringOrigin` answers requests to any host, for a server that has its own name, and takes the recorded origin
+    /// from the references that a client follows.
     package init(
         from folder: URL, unmatched: UnmatchedRequests, comparingBodiesBy redaction: RecordingRedaction?, ignoringOrigin: Bool
     ) throws {
         self.folder = RecordingFolder(folder)
         self.unmatched = unmatched
         redactor = try redaction.map { try Redactor($0) }
+        ignoresOrigin = ignoringOrigin
         answers = Mutex(RecordedAnswers(try self.folder.exchanges(), ignoresOrigin: ignoringOrigin))
     }
 
@@ -62,9 +68,8 @@ public final class ReplayTransport: TestOnlyTransport {
             var found: Set<String> = []
             return BodyDigest.text(of: request, redactor, secrets, found: &found)
         }
-        guard let (name, exchange) = answers.withLock({ $0.next(request.method, request.url.text, digest: digest) }) else {
-            return try await respondUnmatched(to: request)
-        }
+        guard let (name, exchange) = answers.withLock({ $0.next(request.method, request.url.text, request.headerFields, digest: digest) })
+        else { return try await respondUnmatched(to: request) }
         if case .stream = request.body { try await request.body.forEachPart { _ in } }
         let body = try exchange.bodyName.map { try folder.read($0, upTo: RecordingFolder.maximumBodyBytes) } ?? []
         if let limit = request.options.maximumBodyBytes, body.count > limit {
@@ -86,6 +91,7 @@ public final class ReplayTransport: TestOnlyTransport {
         } catch {
             throw RecordingFolder.missing("\(folder.path(of: name)) is damaged: \(error.reason)")
         }
+        if ignoresOrigin { fields = RecordedURL.withoutOrigin(fields, of: exchange.url) }
         if fields[.contentLength] != nil, method != .head, exchange.status != 304 { fields[.contentLength] = String(body.count) }
         return fields
     }

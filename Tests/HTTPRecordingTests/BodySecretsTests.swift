@@ -147,6 +147,22 @@ import Testing
         #expect(try await ReplayTransport(from: site.recording).send(TransportRequest(url)).text == text)
     }
 
+    @Test(
+        "A credential of the head is not in a body, also one that is sent as a user's name or has brackets",
+        arguments: [
+            // sk_live_51Habc123: and svc:Xk9[tR2}mQ7
+            ("/", "Authorization", "Basic c2tfbGl2ZV81MUhhYmMxMjM6", "sk_live_51Habc123"),
+            ("/", "Authorization", "Basic c3ZjOlhrOVt0UjJ9bVE3", "Xk9[tR2}mQ7"), ("/", "X-Api-Key", "k[9]zz12345", "k[9]zz12345"),
+            ("/?password=p%7Bss1word", "Accept", "*/*", "p{ss1word"),
+        ])
+    func credentials(path: String, name: String, value: String, secret: String) async throws {
+        let request = try TransportRequest("https://api.test\(path)", .get, [try #require(HTTPField.Name(name)): value])
+        try await site.record([request]) {
+            TransportResponse("{\"message\":\"No such key \(secret)\"}", to: $0, [.contentType: Self.json])
+        }
+        #expect(try await ReplayTransport(from: site.recording).send(request).text == #"{"message":"No such key REDACTED"}"#)
+    }
+
     @Test("A body of several parts is refused, and a request's has no hash")
     func multipart() async throws {
         let type = "multipart/form-data; boundary=x"

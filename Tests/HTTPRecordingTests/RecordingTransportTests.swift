@@ -109,6 +109,23 @@ import Testing
         #expect(try site.everything.contains("REDACTED is spent") && !site.everything.contains("canary"))
     }
 
+    @Test("A field of the request that is kept loses a secret that only a body or the response names")
+    func keptRequestFields() async throws {
+        var rules = RecordingRedaction.standard
+        rules.keptFields.insert("X-Note")
+        let request = try TransportRequest(
+            "https://api.test/", .post,
+            [try #require(HTTPField.Name("X-Note")): "canary-1aaaa canary-2bbbb", .userAgent: "app/1 canary-3cccc"],
+            body: .bytes(Array(#"{"password":"canary-1aaaa"}"#.utf8)))
+        try await site.record([request], redaction: rules) {
+            TransportResponse(
+                #"{"access_token":"canary-2bbbb"}"#, to: $0, [.contentType: "application/json", .setCookie: "id=canary-3cccc"])
+        }
+        let everything = try site.everything
+        #expect(!everything.contains("canary"))
+        #expect(everything.contains("X-Note: REDACTED REDACTED") && everything.contains("User-Agent: app/1 REDACTED"))
+    }
+
     @Test("Equal values of header fields have equal digits in one recording, and others in the next")
     func equality() async throws {
         func digits(_ site: Site) async throws -> [String] {
@@ -214,6 +231,17 @@ import Testing
         #expect(try site.names.isEmpty)
     }
 
+    @Test("An exchange whose redacted URL no replay could read is not recorded")
+    func longURL() async throws {
+        let query = String(repeating: "a=1&", count: 5_000)
+        let error = try #require(
+            await #expect(throws: TransportError.self) {
+                try await site.record([TransportRequest("https://api.test/?\(query)")]) { TransportResponse("body", to: $0) }
+            })
+        #expect(error.code == .recordingFailed && error.message.contains("without recording"))
+        #expect(try site.names.isEmpty)
+    }
+
     @Test("A token response of OAuth 2 keeps its token_type")
     func tokenResponse() async throws {
         let text = #"{"access_token":"opaque-abc123","token_type":"Bearer","expires_in":3600,"refresh_token_expires_in":86400}"#
@@ -283,8 +311,19 @@ import Testing
         let base = InProcessTransport(status: 200)
         let transport = try RecordingTransport(wrapping: base, into: site.recording, limits: limits)
         _ = try await transport.send(TransportRequest("https://api.test/")).text
-        await #expect(throws: TransportError(.recordingFailed, "")) { try await transport.send(TransportRequest("https://api.test/")) }
+        let error = try #require(
+            await #expect(throws: TransportError.self) { try await transport.send(TransportRequest("https://api.test/")) })
+        #expect(error.code == .recordingFailed && error.message.contains("maximumExchanges"))
         #expect(base.requests.count == 1)
+    }
+
+    @Test("A folder in which the last number is taken refuses a request and says so")
+    func lastNumber() async throws {
+        try site.write("", to: "9999-GET-api.test.body")
+        let transport = try RecordingTransport(wrapping: InProcessTransport(status: 200), into: site.recording)
+        let error = try #require(
+            await #expect(throws: TransportError.self) { try await transport.send(TransportRequest("https://api.test/")) })
+        #expect(error.code == .recordingFailed && error.message.contains("9999") && error.message.contains("another folder"))
     }
 
     @Test("A request that fails, and a body that is dropped, take no place in the folder")

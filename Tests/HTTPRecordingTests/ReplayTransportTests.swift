@@ -138,6 +138,16 @@ import Testing
         #expect(try await head.text.isEmpty)
     }
 
+    @Test("A recorded part of the content does not answer a request for the whole")
+    func parts() async throws {
+        try await site.record([TransportRequest("https://api.test/", .get, [.range: "bytes=4-"])]) {
+            TransportResponse("rest", to: $0, status: 206)
+        }
+        let transport = try ReplayTransport(from: site.recording)
+        await #expect(throws: TransportError(.recordingMissing, "")) { try await status(transport, "https://api.test/") }
+        #expect(try await transport.send(TransportRequest("https://api.test/", .get, [.range: "bytes=4-"])).status == 206)
+    }
+
     @Test("A body larger than the request allows is refused")
     func tooLarge() async throws {
         try site.write("123456", to: "b")

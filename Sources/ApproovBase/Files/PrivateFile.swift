@@ -78,7 +78,7 @@ package struct PrivateFile: Sendable {
     /// Makes the file with `content` unless there is one.
     ///
     /// - Returns: False when another process was first; its file is unchanged.
-    /// - Throws: `FileError.fileWriteFailed`.
+    /// - Throws: `FileError.fileWriteFailed`; no file of this call is then left.
     package func create(_ content: [UInt8]) throws(FileError) -> Bool {
         let temporary = try writeTemporary(content)
         // Unlike rename, link does not replace: of two that come at once one loses.
@@ -92,7 +92,13 @@ package struct PrivateFile: Sendable {
             }
             return false
         }
-        try syncFolder()
+        do throws(FileError) {
+            try syncFolder("cannot be made, because its folder cannot be synchronised")
+        } catch {
+            // The caller takes it for a file that was not made.
+            unlink(path)
+            throw error
+        }
         return true
     }
 
@@ -225,15 +231,13 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    private func syncFolder() throws(FileError) {
+    private func syncFolder(_ failure: String = "was changed, but its folder cannot be synchronised") throws(FileError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw refusal(.fileWriteFailed, "was changed, but its folder cannot be synchronised", errno) }
+        guard descriptor >= 0 else { throw refusal(.fileWriteFailed, failure, errno) }
         defer { close(descriptor) }
-        guard system.fsync(descriptor) == 0 else {
-            throw refusal(.fileWriteFailed, "was changed, but its folder cannot be synchronised", errno)
-        }
+        guard system.fsync(descriptor) == 0 else { throw refusal(.fileWriteFailed, failure, errno) }
     }
 
     private func refusal(_ code: FileError.Code, _ message: String, _ number: Int32? = nil, remedy: String? = nil) -> FileError {

@@ -69,7 +69,7 @@ public struct TestResponse: Sendable {
     public var status: HTTPResponse.Status
     /// The header fields.
     ///
-    /// The server adds the content length.
+    /// The server adds the content length unless it is among them, as in an answer to HEAD.
     public var headerFields: HTTPFields
     let body: Body
 

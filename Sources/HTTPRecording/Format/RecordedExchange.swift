@@ -23,6 +23,7 @@ struct RecordedExchange: Sendable {
     var method: HTTPRequest.Method
     /// The redacted URL; absolute.
     var url: String
+    /// The lines `Name: value`; of a file that was edited, those that are text.
     var requestLines: [String] = []
     /// The SHA-256 of the redacted request body, in hexadecimal; nil when it is not known, as for a stream, or could be guessed.
     var bodyDigest: String?
@@ -93,6 +94,12 @@ extension RecordedExchange {
         self.url = parsed.text
         self.status = Int(status)
         if case .string(let digest)? = request["bodySHA256"] { bodyDigest = digest }
+        if case .array(let elements)? = request["fields"] {
+            requestLines = elements.compactMap { element in
+                guard case .string(let line) = element else { return nil }
+                return line
+            }
+        }
         if case .string(let version)? = response["version"] { self.version = version } else { version = "HTTP/1.1" }
         responseLines = try Self.lines(response["fields"])
         switch response["body"] {

@@ -65,7 +65,7 @@ struct RecordingFolder: Sendable {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             guard let count = buffer.withUnsafeMutableBytes({ file.read(into: $0) }) else {
-                throw Self.missing("\(path) cannot be read: \(String(cString: strerror(errno)))")
+                throw Self.missing("\(path) cannot be read: \(String(cString: strerror(errno))); record the exchange again")
             }
             if count == 0 { return content }
             guard content.count + count <= limit else { throw Self.missing("\(path) has more than \(limit) bytes: make it smaller") }

@@ -39,17 +39,21 @@ final class RecordingWriter: Sendable {
     /// - Throws: `TransportError` with code `recordingFailed` when the folder is full.
     func number() throws(TransportError) -> Int {
         let limit = min(limits.maximumExchanges, RecordingFolder.maximumExchanges)
-        let number: Int? = state.withLock { state in
+        let (number, isFull): (Int, Bool) = state.withLock { state in
+            let isFull = state.exchanges >= limit
             // A number has four digits.
-            guard state.exchanges < limit, state.nextNumber <= RecordingFolder.maximumExchanges else { return nil }
+            guard !isFull, state.nextNumber <= RecordingFolder.maximumExchanges else { return (0, isFull) }
             state.exchanges += 1
             defer { state.nextNumber += 1 }
-            return state.nextNumber
+            return (state.nextNumber, false)
         }
-        guard let number else {
+        guard number > 0 else {
+            let reason =
+                isFull
+                ? "takes \(limit) exchanges and is full" : "has a file with the last number, \(RecordingFolder.maximumExchanges)"
+            let remedy = isFull && limit < RecordingFolder.maximumExchanges ? "raise maximumExchanges, or record" : "record"
             throw TransportError(
-                .recordingFailed, "\(folder) takes \(limit) exchanges and is full, so nothing was sent: record into another folder",
-                isSafeToRepeat: true)
+                .recordingFailed, "\(folder) \(reason), so nothing was sent: \(remedy) into another folder", isSafeToRepeat: true)
         }
         return number
     }
@@ -107,14 +111,9 @@ final class RecordingWriter: Sendable {
         let stem = RecordingName.stem(number: number, method: exchange.method, url: exchange.url)
         if !body.isEmpty { exchange.bodyName = stem + RecordingName.bodySuffix }
         // Everything that may fail comes before the first file.
-        let head: [UInt8]
-        do {
-            head = try exchange.serialized()
-        } catch {
-            throw Self.failure("the exchange could not be recorded", error)
-        }
-        guard head.count <= RecordedExchange.maximumBytes else {
-            throw Self.failure("the exchange was not recorded: its URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
+        let head = try readableHead(of: exchange)
+        guard body.count <= RecordingFolder.maximumBodyBytes else {
+            throw Self.unreadable("its redacted body has more than \(RecordingFolder.maximumBodyBytes) bytes")
         }
         try take(head.count)
         var isBodyCreated = false
@@ -132,10 +131,36 @@ final class RecordingWriter: Sendable {
         }
     }
 
+    /// The file's text, which a replay can read: it refuses a whole folder because of one file, and redaction may make a head longer.
+    private func readableHead(of exchange: RecordedExchange) throws(TransportError) -> [UInt8] {
+        let head: [UInt8]
+        do {
+            head = try exchange.serialized()
+        } catch {
+            throw Self.failure("the exchange could not be recorded", error)
+        }
+        guard head.count <= RecordedExchange.maximumBytes else {
+            throw Self.unreadable("its URL and fields have more than \(RecordedExchange.maximumBytes) bytes")
+        }
+        do throws(RecordedExchange.Damage) {
+            _ = try RecordedExchange(parsing: head)
+        } catch {
+            throw Self.unreadable("no replay could read its redacted head: \(error.reason)")
+        }
+        return head
+    }
+
     private func create(_ name: String, _ content: [UInt8]) throws(FileError) {
         guard try PrivateFile(path: "\(folder)/\(name)").create(content) else {
-            throw FileError(.fileWriteFailed, "\(folder)/\(name) exists: another process records into this folder; give each its own")
+            throw FileError(
+                .fileWriteFailed,
+                "\(folder)/\(name) exists: another RecordingTransport, of this or another process, records into this folder; give each a"
+                    + " separate folder")
         }
+    }
+
+    private static func unreadable(_ reason: String) -> TransportError {
+        failure("the exchange was not recorded: \(reason); send the request without recording")
     }
 
     private static func failure(_ message: String, _ cause: (any Error)? = nil) -> TransportError {

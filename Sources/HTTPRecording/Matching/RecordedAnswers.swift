@@ -15,8 +15,15 @@ struct RecordedAnswers: Sendable {
         let url: RecordedURL
         let name: String
         let exchange: RecordedExchange
+        let conditions: RequestConditions
         var isUsed = false
+
+        /// Whether the response fits no request without the recorded conditions: it has a part of the content, or none.
+        var needsConditions: Bool { conditions.exist && RecordedAnswers.conditionalStatuses.contains(exchange.status) }
     }
+
+    /// Partial Content, Not Modified and Range Not Satisfiable (RFC 9110, section 15).
+    private static let conditionalStatuses: Set<Int> = [206, 304, 416]
 
     private let ignoresOrigin: Bool
     private var entries: [Entry] = []
@@ -27,24 +34,33 @@ struct RecordedAnswers: Sendable {
         for (name, exchange) in exchanges {
             let url = RecordedURL(reference: exchange.url)
             places[key(exchange.method, url), default: []].append(entries.count)
-            entries.append(Entry(url: url, name: name, exchange: exchange))
+            let conditions = RequestConditions(lines: exchange.requestLines)
+            entries.append(Entry(url: url, name: name, exchange: exchange, conditions: conditions))
         }
     }
 
     /// The next exchange that answers a request: the first unused one, else the last, which then answers again and again.
     ///
+    /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may.
+    ///
     /// - Parameters:
     ///   - method: The request's method.
     ///   - text: The request's URL.
+    ///   - fields: The request's header fields.
     ///   - digest: The digest of the request's body; nil to ignore bodies.
     /// - Returns: The exchange with the name of its file; nil when no exchange answers the request.
-    mutating func next(_ method: HTTPRequest.Method, _ text: String, digest: String?) -> (name: String, exchange: RecordedExchange)? {
+    mutating func next(
+        _ method: HTTPRequest.Method, _ text: String, _ fields: HTTPFields, digest: String?
+    ) -> (name: String, exchange: RecordedExchange)? {
         let url = RecordedURL(reference: text)
-        let matching = (places[key(method, url)] ?? []).filter { index in
+        let conditions = RequestConditions(fields)
+        let candidates = (places[key(method, url)] ?? []).filter { index in
             guard entries[index].url.covers(url) else { return false }
             guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
             return digest == recorded
         }
+        let exact = candidates.filter { entries[$0].conditions.cover(conditions) }
+        let matching = exact.isEmpty ? candidates.filter { !entries[$0].needsConditions } : exact
         guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
         entries[index].isUsed = true
         return (entries[index].name, entries[index].exchange)

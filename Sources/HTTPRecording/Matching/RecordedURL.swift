@@ -1,4 +1,6 @@
 import ApproovBase
+import HTTPClient
+import HTTPTypes
 
 /// A URL in the parts that a recording redacts and compares.
 struct RecordedURL: Sendable, Hashable {
@@ -38,6 +40,40 @@ struct RecordedURL: Sendable, Hashable {
         let begin = url.hasPrefix("//") ? url.startIndex : url.firstRange(of: "://").map { url.index(after: $0.lowerBound) }
         guard let begin else { return nil }
         return url[url.index(begin, offsetBy: 2)...].prefix { $0 != "/" }
+    }
+
+    /// The fields with `Location`, `Content-Location` and `Link` without the origin of a URL, so that clients of another server stay there.
+    static func withoutOrigin(_ fields: HTTPFields, of url: String) -> HTTPFields {
+        guard let base = try? TransportURL(url) else { return fields }
+        var local = HTTPFields()
+        for field in fields {
+            let value =
+                switch field.name.canonicalName {
+                case "location", "content-location": withoutOrigin(field.value, of: base)
+                case "link": linksWithoutOrigin(field.value, of: base)
+                default: field.value
+                }
+            local.append(HTTPField(name: field.name, value: value))
+        }
+        return local
+    }
+
+    /// The reference as a path if it leads to the origin of a URL; as it is if not, or if it is relative.
+    private static func withoutOrigin(_ reference: String, of base: TransportURL) -> String {
+        let absolute = reference.hasPrefix("//") ? (base.isSecure ? "https:" : "http:") + reference : reference
+        guard let url = try? TransportURL(absolute), url.origin == base.origin else { return reference }
+        // A path that begins with two slashes would be read as a host (RFC 3986, section 4.2).
+        let begin = url.target.hasPrefix("//") ? "/." : ""
+        let fragment = reference.drop { $0 != "#" }
+        return "\(begin)\(url.target)\(fragment)"
+    }
+
+    /// The links of a field (RFC 8288), each without the origin too.
+    private static func linksWithoutOrigin(_ value: String, of base: TransportURL) -> String {
+        value.split(separator: "<", omittingEmptySubsequences: false).map { piece in
+            guard let end = piece.firstIndex(of: ">") else { return String(piece) }
+            return withoutOrigin(String(piece[..<end]), of: base) + String(piece[end...])
+        }.joined(separator: "<")
     }
 
     var text: String { origin + path + (items.isEmpty ? "" : "?" + items.joined(separator: "&")) }

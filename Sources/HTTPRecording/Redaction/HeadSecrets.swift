@@ -43,13 +43,15 @@ enum HeadSecrets {
         return rest.startIndex > text.startIndex && rest.allSatisfy { $0 == "=" }
     }
 
-    /// Notes the user's name with the password, and the password (RFC 7617).
+    /// Notes the user's name with the password, and each of them (RFC 7617).
     private static func noteBasic(_ credential: Substring, _ secrets: inout Set<String>) {
         guard let bytes = Base64.decode(String(credential)) else { return }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let colon = text.firstIndex(of: ":") else { return }
         secrets.note(text, as: .credential)
-        secrets.note(text[text.index(after: colon)...], as: .cookie)
+        // Some servers take a key in the place of the user's name.
+        secrets.note(text[..<colon], as: .other)
+        secrets.note(text[text.index(after: colon)...], as: .password)
     }
 
     private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {

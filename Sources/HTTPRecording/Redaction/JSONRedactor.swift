@@ -22,7 +22,7 @@ struct JSONRedactor {
     var openObjects: [Int] = []
     /// The values that were redacted.
     var secrets: Set<String> = []
-    /// What a first reading found that the members `name` and `key` of objects announce.
+    /// What a first reading found that the labels of objects announce.
     private let announced: [Int: Announcement]
     /// What this reading finds.
     private var announcing: [Int: Announcement] = [:]
@@ -83,7 +83,7 @@ struct JSONRedactor {
                     copy(1)
                     let isOwn = names.contains(name) || SecretNames.isAnnounced(Array(name.utf8)[...], by: announced[number] ?? .nothing)
                     let text = try value(isOwn ? .own : outer == .none ? .none : .inherited)
-                    if let text, SecretNames.isLabel(Array(name.utf8)[...]) { note(names.announcement(of: text[...]), of: number) }
+                    if let text { note(names.announcement(byMember: Array(name.utf8)[...], text), of: number) }
                 }
             }
         }

@@ -1,10 +1,14 @@
+import ApproovBase
 import Foundation
 
 /// Where a noted value was, and so how likely it is a word, a date or a number that bodies have in other places, too.
 enum NotedKind {
-    /// A credential of a head, such as the value of a secret query parameter: anything that is long enough is looked for.
+    /// A credential of a head, such as the value of a secret query parameter: not a JSON object or array, with which whole answers would be
+    /// lost.
     case credential
-    /// The value of a cookie: not a short word.
+    /// A password of a URL or of Basic credentials: not a short word either, which may be the name of a member.
+    case password
+    /// The value of a cookie: not a short word, and nothing with the characters of JSON or XML.
     case cookie
     /// The value of a secret name in a body: not a short word, such as `passport` as a `credential`, with which names of members
     /// would be lost.
@@ -45,13 +49,21 @@ extension Set<String> {
             && value.dropFirst(11).allSatisfy { $0.isNumber || "+-:.Z".contains($0) }
     }
 
+    /// Whether a value is a JSON object or array, which a body may have as its content.
+    private static func isDocument(_ value: some StringProtocol) -> Bool {
+        guard let first = value.utf8.first(where: { !Texts.isBlank($0) }), "{[".utf8.contains(first) else { return false }
+        let bytes = Array(value.utf8)
+        return (try? JSONValue(parsing: bytes, limit: bytes.count)) != nil
+    }
+
     /// Whether a body has a value hardly by chance.
     private static func isRare(_ secret: some StringProtocol, _ kind: NotedKind) -> Bool {
         guard secret.utf8.count >= ByteScrubber.minimumLength, !secret.utf8.allSatisfy(Texts.isBlank),
             secret.utf8.count <= longestBeyondASCII || secret.utf8.allSatisfy({ $0 < 0x80 })
         else { return false }
         switch kind {
-        case .credential: return !Texts.hasStructure(secret.utf8)
+        case .credential: return !isDocument(secret)
+        case .password: return !isShortWord(secret) && !isDocument(secret)
         case .body: return !isShortWord(secret)
         case .cookie: return !isShortWord(secret) && !Texts.hasStructure(secret.utf8)
         case .other:

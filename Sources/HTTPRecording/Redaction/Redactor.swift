@@ -75,7 +75,7 @@ struct Redactor: Sendable {
             secrets.note(name, as: .other)
             if name.endIndex < user.endIndex {
                 secrets.note(user, as: .credential)
-                secrets.note(user[user.index(after: name.endIndex)...], as: .cookie)
+                secrets.note(user[user.index(after: name.endIndex)...], as: .password)
             }
         }
         guard let mark = url.firstIndex(of: "#") else { return }

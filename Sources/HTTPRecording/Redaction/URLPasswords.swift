@@ -11,8 +11,8 @@ enum URLPasswords {
         output.reserveCapacity(text.count)
         var rest = text[...]
         while let user = next(in: rest) {
-            secrets.noteUnstructured(text[user])
-            secrets.noteUnstructured(text[user].drop { $0 != UInt8(ascii: ":") }.dropFirst())
+            let password = text[user].drop { $0 != UInt8(ascii: ":") }.dropFirst()
+            for secret in [text[user], password] { secrets.note(String(decoding: secret, as: UTF8.self), as: .password) }
             output += rest[..<user.lowerBound]
             output += RedactedText.plain.utf8
             rest = text[user.upperBound...]

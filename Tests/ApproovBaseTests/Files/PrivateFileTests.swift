@@ -240,6 +240,28 @@ import Testing
         #expect(try folder.names == ["file"])
     }
 
+    @Test("A file whose folder cannot be synchronised is not made, and can be made later")
+    func createUnsynchronised() throws {
+        let calls = Mutex(0)
+        let failing = self.file({ system in
+            system.fsync = { descriptor in
+                let count = calls.withLock {
+                    $0 += 1
+                    return $0
+                }
+                // The first call is for the file, the second one for its folder.
+                guard count == 2 else { return Glibc.fsync(descriptor) }
+                errno = EIO
+                return -1
+            }
+        })
+        let error = try #require(throws: FileError.self) { try failing.create([1]) }
+        #expect(error.code == .fileWriteFailed && error.message.contains("cannot be made") && error.message.contains("Input/output"))
+        #expect(try folder.names.isEmpty)
+        #expect(try failing.create([2]))
+        #expect(try file.read(upTo: 10) == [2])
+    }
+
     @Test("A reader sees one write's whole content while two tasks replace the file")
     func readersAndWriter() async throws {
         let path = file.path

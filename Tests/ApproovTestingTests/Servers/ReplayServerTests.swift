@@ -61,6 +61,84 @@ import Testing
         await server.stop()
     }
 
+    /// Writes an exchange of the recording, with this text as the response's body.
+    private func write(
+        _ name: String, _ url: String, _ method: String = "GET", status: Int = 200, fields: [String] = [], body: String? = nil
+    ) throws {
+        try FileManager.default.createDirectory(at: recording, withIntermediateDirectories: true)
+        var response: [String: Any] = ["status": status, "fields": fields]
+        if let body {
+            try Data(body.utf8).write(to: recording.appending(path: "\(name).body"))
+            response["body"] = "\(name).body"
+        }
+        let head: [String: Any] = ["request": ["method": method, "url": url], "response": response]
+        try JSONSerialization.data(withJSONObject: head).write(to: recording.appending(path: "\(name).json"))
+    }
+
+    @Test("URLs of the recorded origin are served as paths, so that clients stay on the server, and others as they are")
+    func locations() async throws {
+        let link = try #require(HTTPField.Name("Link"))
+        let references = [
+            ("https://API.test:443/b?page=2#c", "/b?page=2#c"), ("//api.test/b", "/b"), ("https://api.test", "/"), ("../b", "../b"),
+            ("https://api.test//evil.test/b", "/.//evil.test/b"), ("http://api.test/b", "http://api.test/b"),
+            ("https://api.test:8443/b", "https://api.test:8443/b"), ("https://b.test/b", "https://b.test/b"),
+        ]
+        for (number, (reference, _)) in references.enumerated() {
+            let fields = [
+                "Location: \(reference)", "Content-Location: \(reference)", "Link: <\(reference)>; rel=\"next\", </z>; rel=last",
+            ]
+            try write("\(number)", "https://api.test/\(number)", status: 307, fields: fields)
+        }
+        let server = try await ReplayServer.start(from: recording)
+        let curl = try CurlTransport()
+        do {
+            for (number, (_, local)) in references.enumerated() {
+                let fields = try await curl.send(request("\(server.url)/\(number)")).headerFields
+                #expect(fields[.location] == local && fields[.contentLocation] == local)
+                #expect(fields[link] == "<\(local)>; rel=\"next\", </z>; rel=last")
+            }
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test("The answer to HEAD has the recorded length")
+    func head() async throws {
+        try write("1", "https://api.test/a", "HEAD", fields: ["Content-Length: 1234"])
+        try write("2", "https://api.test/a", fields: ["Content-Length: 1234"], body: "edited")
+        let server = try await ReplayServer.start(from: recording)
+        let curl = try CurlTransport()
+        do {
+            let head = try await curl.send(request("\(server.url)/a", .head))
+            #expect(head.status == 200 && head.headerFields[.contentLength] == "1234")
+            #expect(try await curl.send(request("\(server.url)/a")).headerFields[.contentLength] == "6")
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test("An upload that is larger than what is compared is answered, with and without a comparison", arguments: [true, false])
+    func largeUpload(isCompared: Bool) async throws {
+        try write("1", "https://api.test/a", "PUT", status: 201, body: "done")
+        let server = try await ReplayServer.start(from: recording, comparingBodiesBy: isCompared ? RecordingRedaction.standard : nil)
+        let curl = try CurlTransport()
+        do {
+            var upload = try request("\(server.url)/a", .put)
+            upload.body = .bytes([UInt8](repeating: 0x61, count: 16 << 20 + 1))
+            let response = try await curl.send(upload)
+            #expect(response.status == 201)
+            #expect(try await response.body.collect(upTo: 10) == Array("done".utf8))
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
     @Test("A missing recording is an error of the start")
     func missing() async throws {
         await #expect(throws: TransportError(.recordingMissing, "")) { try await ReplayServer.start(from: recording) }

@@ -25,4 +25,16 @@ import Testing
         try writer.write(exchange, body: Array("body".utf8), number: 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).count == 2)
     }
+
+    @Test("A head or a body that no replay could read is refused, and leaves no file")
+    func unreadable() throws {
+        let folder = try TemporaryFolder()
+        let writer = try RecordingWriter(folder.url, RecordingLimits())
+        var exchange = RecordedExchange(method: .get, url: "https://api.test/", status: 200, version: "HTTP/1.1", responseLines: [])
+        let body = [UInt8](repeating: 0x61, count: RecordingFolder.maximumBodyBytes + 1)
+        #expect(throws: TransportError(.recordingFailed, "")) { try writer.write(exchange, body: body, number: 1) }
+        exchange.url = "https://api.test/" + String(repeating: "a", count: 70_000)
+        #expect(throws: TransportError(.recordingFailed, "")) { try writer.write(exchange, body: [], number: 1) }
+        #expect(try folder.names.isEmpty)
+    }
 }

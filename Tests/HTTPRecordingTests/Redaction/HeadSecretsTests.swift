@@ -18,8 +18,26 @@ import Testing
     @Test("What follows the scheme is noted, and quoted parts with a letter and a digit")
     func credentials() {
         #expect(noted("Bearer abcdefgh", of: "authorization") == ["Bearer abcdefgh", "abcdefgh"])
-        #expect(noted("Digest username=\"customer\", response=\"abcdef12\"", of: "authorization") == ["abcdef12"])
-        #expect(noted("sig1=(\"@method\");created=1700000000", of: "signature-input").isEmpty)
+        let digest = "Digest username=\"customer\", response=\"abcdef12\""
+        #expect(
+            noted(digest, of: "authorization") == [digest, "username=\"customer\", response=\"abcdef12", "abcdef12"])
+        let input = "sig1=(\"@method\");created=1700000000"
+        #expect(noted(input, of: "signature-input") == [input])
+    }
+
+    @Test("The key that Basic credentials have in the place of a user's name is noted, and no short name")
+    func basicName() {
+        // sk_live_51Habc123: and bob:Sup3rSecret
+        #expect(noted("Basic c2tfbGl2ZV81MUhhYmMxMjM6", of: "authorization").contains("sk_live_51Habc123"))
+        #expect(!noted("Basic Ym9iOlN1cDNyU2VjcmV0", of: "authorization").contains("bob"))
+    }
+
+    @Test("Brackets, braces and quotation marks do not keep a credential from being noted, but JSON is no credential")
+    func structure() {
+        // svc:Xk9[tR2}mQ7
+        #expect(noted("Basic c3ZjOlhrOVt0UjJ9bVE3", of: "authorization").isSuperset(of: ["Xk9[tR2}mQ7", "svc:Xk9[tR2}mQ7"]))
+        #expect(noted("k[9]zz12345", of: "x-api-key") == ["k[9]zz12345"])
+        #expect(noted("{\"id\":1,\"a\":2}", of: "x-session").isEmpty && noted("[1,2,3,4,5]", of: "x-session").isEmpty)
     }
 
     @Test(

@@ -85,6 +85,16 @@ import Testing
             (#"{"name":"Client Secret","Value":"x","id":1}"#, #"{"name":"Client Secret","Value":"REDACTED","id":1}"#),
             (#"{"value":"4711","name":"user.pin"}"#, #"{"value":"REDACTED","name":"user.pin"}"#),
             (#"{"name":"token","id":1,"key":"user"}"#, #"{"name":"token","id":0,"key":"REDACTED"}"#),
+            (#"{"type":"password","value":"x","temporary":false}"#, #"{"type":"password","value":"REDACTED","temporary":false}"#),
+            (
+                #"[{"op":"replace","path":"/user/password","value":"x"}]"#,
+                #"[{"op":"replace","path":"/user/password","value":"REDACTED"}]"#
+            ),
+            (#"{"value":4711,"field":"pin"}"#, #"{"value":0,"field":"pin"}"#),
+            (
+                #"{"id":"1","type":"session.created","data":{"a":"b"},"text":"c"}"#,
+                #"{"id":"1","type":"session.created","data":{"a":"b"},"text":"c"}"#
+            ),
             (#"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#, #"{"name":["password"],"v":"x","b":{"name":" pin "},"c":1}"#),
         ])
     func labels(text: String, result: String) throws { #expect(try redacted(text) == result) }

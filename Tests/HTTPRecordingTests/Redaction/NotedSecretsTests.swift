@@ -9,12 +9,19 @@ import Testing
         return secrets
     }
 
-    @Test("A credential of eight bytes is noted, also without percent-encoding, but not with brackets or quotation marks")
+    @Test("A credential of eight bytes is noted, also without percent-encoding, but not if it is JSON")
     func credentials() {
         #expect(noted("abcdefgh", .credential) == ["abcdefgh"] && noted("abcdefg", .credential).isEmpty)
         #expect(noted("abc%2Ddefgh", .credential) == ["abc%2Ddefgh", "abc-defgh"])
         #expect(noted("%7B%22id%22%3A1%7D", .credential) == ["%7B%22id%22%3A1%7D"])
-        #expect(noted("{\"id\":12}", .credential).isEmpty)
+        #expect(noted("{\"id\":12}", .credential).isEmpty && noted(" [1,2,3,4]", .credential).isEmpty)
+        #expect(noted("p%7Bss1word", .credential) == ["p%7Bss1word", "p{ss1word"] && noted("[9]zz12345", .credential).count == 1)
+    }
+
+    @Test("A password is noted unless it is a short word or JSON")
+    func passwords() {
+        #expect(noted("password", .password).isEmpty && noted("{\"id\":12}", .password).isEmpty)
+        #expect(noted("Xk9[tR2}mQ7", .password) == ["Xk9[tR2}mQ7"] && noted("correcthorsebattery", .password).count == 1)
     }
 
     @Test("A value of a body is noted unless it is a short word")

@@ -18,11 +18,26 @@ import Testing
     @Test("Other labels announce nothing", arguments: ["", "user", "USB Security Key", "token_type"])
     func nothing(text: String) { #expect(announcement(text) == .nothing) }
 
+    @Test("Further labels of JSON announce one value at most, and a path by its last step that is no index")
+    func members() {
+        func announcement(_ name: String, _ text: String) -> Announcement {
+            SecretNames().announcement(byMember: Array(name.utf8)[...], Array(text.utf8))
+        }
+        for name in ["type", "Field", "id", "header"] { #expect(announcement(name, "password") == .value) }
+        for path in ["/password", "/users/7/newPassword", "/tokens/-", "/tokens/0", "password"] {
+            #expect(announcement("path", path) == .value)
+        }
+        for path in ["/password/length", "/sessions/7/color", "", "/", "/0"] { #expect(announcement("path", path) == .nothing) }
+        #expect(announcement("name", "password") == .everything && announcement("kind", "password") == .nothing)
+    }
+
     @Test("Values are known by their names, without their prefixes")
     func valueNames() {
         for name in ["value", "Val", "s:Value", "string"] { #expect(SecretNames.isAnnounced(Array(name.utf8)[...], by: .values)) }
         for name in ["id", "name", "key", "values"] { #expect(!SecretNames.isAnnounced(Array(name.utf8)[...], by: .values)) }
         #expect(SecretNames.isAnnounced(Array("id".utf8)[...], by: .everything))
         #expect(!SecretNames.isAnnounced(Array("Key".utf8)[...], by: .everything))
+        #expect(SecretNames.isAnnounced(Array("Value".utf8)[...], by: .value))
+        #expect(!SecretNames.isAnnounced(Array("data".utf8)[...], by: .value))
     }
 }

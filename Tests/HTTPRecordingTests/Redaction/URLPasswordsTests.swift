@@ -37,6 +37,9 @@ import Testing
             redacted("a://bob:Sup3r%53ecret9@h").secrets == ["bob:Sup3r%53ecret9", "bob:Sup3rSecret9", "Sup3r%53ecret9", "Sup3rSecret9"])
     }
 
+    @Test("A password with brackets and braces is noted")
+    func structure() { #expect(redacted("a://svc:Xk9[tR2}mQ7@h").secrets == ["svc:Xk9[tR2}mQ7", "Xk9[tR2}mQ7"]) }
+
     @Test("Many beginnings of URLs take no more time than other text", .timeLimit(.minutes(1)))
     func manyBeginnings() {
         for begin in ["a://", "://b:", "://b@", ":"] {

@@ -1,0 +1,60 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPRecording
+
+@Suite struct RecordedAnswersTests {
+    private static let url = "https://api.test/a"
+
+    private func answers(_ exchanges: [(status: Int, lines: [String])]) -> RecordedAnswers {
+        let exchanges = exchanges.map { status, lines in
+            (
+                name: "\(status).json",
+                exchange: RecordedExchange(
+                    method: .get, url: Self.url, requestLines: lines, status: status, version: "HTTP/1.1", responseLines: [])
+            )
+        }
+        return RecordedAnswers(exchanges, ignoresOrigin: false)
+    }
+
+    /// The statuses of the answers to requests with these fields, in order; nil for no answer.
+    private func statuses(_ answers: RecordedAnswers, _ requests: [HTTPFields]) -> [Int?] {
+        var answers = answers
+        return requests.map { answers.next(.get, Self.url, $0, digest: nil)?.exchange.status }
+    }
+
+    @Test("A part of the content answers only a request for this part")
+    func ranges() {
+        let parts = answers([(206, ["Range: bytes=0-3"]), (206, ["range:bytes=4-"]), (416, ["Range: bytes=8-"])])
+        #expect(
+            statuses(parts, [[.range: "bytes=4-"], [.range: "bytes=8-"], [.range: "bytes=0-3"], [.range: "bytes=1-"], [:]])
+                == [206, 416, 206, nil, nil])
+        // A recording that keeps no Range.
+        let redacted = answers([(206, ["Range: REDACTED-0123ab"])])
+        #expect(statuses(redacted, [[:], [.range: "bytes=1-"]]) == [nil, 206])
+    }
+
+    @Test("Not Modified answers only a conditional request, whatever its tag and date are")
+    func conditions() {
+        let recorded = answers([
+            (200, []), (304, ["If-None-Match: \"a\""]), (304, ["If-None-Match: \"a\"", "If-Modified-Since: x"]),
+        ])
+        #expect(statuses(recorded, [[.ifNoneMatch: "\"b\""], [:], [:], [.ifNoneMatch: "\"a\""]]) == [304, 200, 200, 304])
+        #expect(statuses(recorded, [[.ifModifiedSince: "x"], [.ifNoneMatch: "\"b\"", .ifModifiedSince: "y"]]) == [200, 304])
+        #expect(statuses(answers([(304, ["If-None-Match: \"a\""])]), [[:]]) == [nil])
+    }
+
+    @Test("The whole content answers a request with other conditions, and an exchange without request fields answers all")
+    func others() {
+        #expect(statuses(answers([(200, [])]), [[.range: "bytes=1-"], [.ifNoneMatch: "\"a\""]]) == [200, 200])
+        #expect(statuses(answers([(200, ["If-None-Match: \"a\""])]), [[:]]) == [200])
+        #expect(statuses(answers([(206, [])]), [[.range: "bytes=1-"], [:]]) == [206, 206])
+    }
+
+    @Test("Among exchanges with the same conditions the first unused one answers")
+    func order() {
+        let recorded = answers([(201, []), (304, ["If-None-Match: \"a\""]), (202, ["If-None-Match: \"a\""]), (203, [])])
+        let tag: HTTPFields = [.ifNoneMatch: "\"a\""]
+        #expect(statuses(recorded, [tag, [:], tag, [:], tag, [:]]) == [304, 201, 202, 203, 202, 203])
+    }
+}
