@@ -92,7 +92,7 @@ struct ChunkedExchange: Sendable {
                 forwarder.metrics.count(.answered)
             } catch {
                 let problem = forwarder.failed(error, target)
-                guard writer.begin(again: problem.response(at: forwarder.now)) else { throw error }
+                guard writer.begin(again: forwarder.response(to: problem)) else { throw error }
             }
             while let bytes = try writer.end(trailers: trailers) { try await send(bytes) }
             try await output.finish(nil)
@@ -121,7 +121,7 @@ struct ChunkedExchange: Sendable {
         }
         let bytes: [UInt8]
         do {
-            bytes = try ChunkedResponseWriter(sealer).whole(problem.response(at: forwarder.now))
+            bytes = try ChunkedResponseWriter(sealer).whole(forwarder.response(to: problem))
         } catch {
             forwarder.sealingFailed(error)
             await body.takeBack()

@@ -25,6 +25,7 @@ public struct Gateway: Service, CustomStringConvertible {
     private let address: ListenerAddress
     private let proxies: [AddressRange]
     private let keys: ReloadingKeyring
+    private let remembered: PrivateFile
     private let forwarder: OriginForwarder
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
@@ -68,12 +69,15 @@ public struct Gateway: Service, CustomStringConvertible {
         proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
         let targets = try AllowedTargets(configuration)
         self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
+        remembered = keys.remembered
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
         // Each HTTP/1.1 request holds a connection until its response ends. With one connection per request, no request waits for another.
         bounds.maximumConnectionsPerHost = configuration.limits.requests
         forwarder = OriginForwarder(
-            targets: targets, window: ReplayWindow(replay, startedAt: time.date, uptime: time.uptime),
+            targets: targets,
+            window: ReplayWindow(
+                replay, startedAt: time.date, uptime: time.uptime, remembered: Self.content(of: keys.remembered, logger)),
             transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
             metrics: metrics, logger: logger)
         self.logger = logger
@@ -83,6 +87,7 @@ public struct Gateway: Service, CustomStringConvertible {
     /// Serves until the task is cancelled or a graceful shutdown is requested.
     /// - Throws: ``GatewayError`` with code `cannotListen`.
     public func run() async throws {
+        defer { remember() }
         let limits = configuration.limits
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
         var listenerLimits = ListenerLimits(
@@ -105,6 +110,36 @@ public struct Gateway: Service, CustomStringConvertible {
                 throw GatewayError(failure)
             }
             group.cancelAll()
+        }
+    }
+
+    /// Reads what an earlier gateway remembered; one that cannot read it serves nevertheless.
+    private static func content(of remembered: PrivateFile, _ logger: Logger) -> [UInt8] {
+        remembered.removeLeftovers(unchangedFor: 60)
+        do {
+            // Only a gateway writes it, so the gateway's limits bound its length.
+            return try remembered.read(upTo: .max) ?? []
+        } catch {
+            logger.warning(
+                "the file of remembered requests cannot be read, so requests dated ahead of the clock before the start can be replayed",
+                metadata: ["error": "\(error)"])
+            return []
+        }
+    }
+
+    /// Leaves to the next gateway what it must know, because a start alone refuses only the dates before it.
+    private func remember() {
+        let content = forwarder.window.remembered(at: forwarder.time.date)
+        do {
+            if !content.isEmpty {
+                try remembered.write(content)
+            } else if FileStatus(remembered.path) != nil {
+                try remembered.remove()
+            }
+        } catch {
+            logger.warning(
+                "the file of remembered requests cannot be written, so requests dated ahead of the clock can be replayed after a restart",
+                metadata: ["error": "\(error)"])
         }
     }
 

@@ -42,11 +42,15 @@ public struct GatewayConfiguration: Sendable {
     /// the gateway's key is. Each request takes 11 to 22 bytes of memory, twice as much if its date is too far ahead, and for a moment half
     /// as much again when the table grows.
     ///
-    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A request dated ahead of the clock when the
-    /// gateway stopped can be replayed within those few seconds. A clock that is set back clears nothing: until it is right again, the
-    /// gateway asks clients to use a date that it names.
+    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A gateway that stops keeps the requests that
+    /// are dated ahead of the clock in a file beside its keys, whose name ends in `.seen`. One that is killed does not: then a request that
+    /// was dated ahead can be replayed from that date on until it is too old, whether it was served or its client was asked for another
+    /// date. A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a date that it names.
     public struct Replay: Sendable {
         /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
+        ///
+        /// When the gateway refuses a date it states this age, so that apps send a POST again only if their clock is wrong. Apps with
+        /// release 0.1 assume 60 seconds.
         public var window: Duration = .seconds(60)
         /// Whether requests without a `Date` are refused.
         ///
@@ -55,8 +59,8 @@ public struct GatewayConfiguration: Sendable {
         /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; one more is answered 503.
         ///
         /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old.
-        /// One more of those is answered 503. An attacker who sends that many can keep clients with fast clocks from being served, for a day or
-        /// until a restart. Both kinds are kept in memory only.
+        /// One more of those is answered 503. An attacker who sends that many can keep clients with fast clocks from being served for a
+        /// day, also after a restart.
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, each until the key that it was sealed to ends; one more is asked for a date.
         ///

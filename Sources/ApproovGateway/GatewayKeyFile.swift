@@ -90,6 +90,9 @@ public struct GatewayKeyFile: Sendable {
     /// A value that changes whenever the file does; nil when the file does not exist.
     var stamp: FileStatus? { FileStatus(path) }
 
+    /// The file beside the keys in which a gateway that stops leaves what the next one must know of its requests.
+    var remembered: PrivateFile { PrivateFile(path: path + ".seen") }
+
     private var file: PrivateFile { PrivateFile(path: path) }
 
     private func read() throws -> GatewayKeys? {

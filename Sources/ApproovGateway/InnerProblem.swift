@@ -68,13 +68,21 @@ struct InnerProblem: Error, Sendable, Equatable {
     }
 
     /// The problem as a Binary HTTP response.
-    /// - Parameter now: The gateway's time, which a client may need to date its next request.
+    /// - Parameters:
+    ///   - now: The gateway's time, which a client may need to date its next request.
+    ///   - window: The greatest age of a date that the gateway accepts, in whole seconds; a problem with a date states it.
     /// - Returns: Problem details with a `Date` field.
-    func response(at now: Date) -> BinaryHTTPResponse {
+    func response(at now: Date, window: Int) -> BinaryHTTPResponse {
+        var content = details.serialized()
+        if details.type == OHTTPProblemType.date {
+            // A member for clients of this package (RFC 9457, section 3.2), in place of the closing brace.
+            content.removeLast()
+            content += ",\"window\":\(window)}".utf8
+        }
         let fields: HTTPFields = [
             .contentType: ProblemDetails.mediaType, .cacheControl: "no-store", .date: HTTPDate.format(now),
         ]
         return BinaryHTTPResponse(
-            head: HTTPResponse(status: .init(code: details.status), headerFields: fields), body: Data(details.serialized()))
+            head: HTTPResponse(status: .init(code: details.status), headerFields: fields), body: Data(content))
     }
 }

@@ -92,7 +92,7 @@ struct OriginForwarder: Sendable {
                 .aheadFull,
                 """
                 the memory for requests that are dated in the future is full, so requests of clients whose clocks are fast are refused, until \
-                those dates are past or the gateway is restarted; raise --remember
+                those dates are past; raise --remember
                 """)
             throw InnerProblem.tooFarAhead
         }
@@ -188,6 +188,9 @@ struct OriginForwarder: Sendable {
 
     /// The trailer fields to send to the client; call it after the content has been read to its end.
     func trailers(of response: TransportResponse) -> HTTPFields { ForwardedFields.trailers(response.body.trailerFields) }
+
+    /// The encapsulated response that reports a problem.
+    func response(to problem: InnerProblem) -> BinaryHTTPResponse { problem.response(at: now, window: window.seconds) }
 
     /// The gateway's time, or the earliest date that it accepts if that is later.
     var now: Date { window.acceptableDate(time.date) }

@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// A client that is asked for another date sends its request again. An attacker who holds requests back could use that to have one served
 /// twice. So a remembered request counts as a replay even when its date is too old, and a request whose date is refused is remembered for
-/// as long as that date may still become acceptable.
+/// as long as that date may still become acceptable: also after a restart, for which ``remembered(at:)`` is kept in a file.
 final class ReplayWindow: Sendable {
     /// The decision about a request.
     enum Verdict: Sendable, Equatable {
@@ -36,6 +36,8 @@ final class ReplayWindow: Sendable {
     /// one accidental collision is one in three thousand. A client that makes its marks collide harms only its own requests.
     private struct Mark: Hashable {
         let bits: UInt64
+
+        init(bits: UInt64) { self.bits = bits }
 
         init(_ encapsulatedKey: [UInt8]) {
             bits = SHA256.hash(data: encapsulatedKey).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
@@ -68,8 +70,8 @@ final class ReplayWindow: Sendable {
         var undated: [Key: Set<Mark>] = [:]
         /// The keys whose requests without a date are refused from now on, because one of them could not be remembered.
         var undatedRefused: Set<Key> = []
-        /// Requests dated too far ahead, with those dates, by the key that they were sealed to.
-        var ahead: [Key: [Mark: Date]] = [:]
+        /// Requests dated too far ahead, with those dates.
+        var ahead: [Mark: Date] = [:]
         /// The keys whose requests without a date were forgotten.
         var ended: Set<Key> = []
         /// The keys among them that the gateway accepts again.
@@ -83,11 +85,10 @@ final class ReplayWindow: Sendable {
         /// Whether a request was seen before, or may have been.
         func mayKnow(_ mark: Mark, _ key: Key) -> Bool {
             (ended.contains(key) && !returned.contains(key)) || current.marks.contains(mark) || earlier.marks.contains(mark)
-                || undated[key]?.contains(mark) == true || ahead[key]?[mark] != nil
+                || undated[key]?.contains(mark) == true || ahead[mark] != nil
         }
 
         var undatedCount: Int { undated.values.reduce(0) { $0 + $1.count } }
-        var aheadCount: Int { ahead.values.reduce(0) { $0 + $1.count } }
 
         mutating func forget(_ generation: Generation) {
             // Dates have whole seconds.
@@ -96,18 +97,16 @@ final class ReplayWindow: Sendable {
 
         /// Forgets requests dated ahead whose dates are now too old, and never accepts those dates again, even if the clock is set back.
         mutating func forgetAhead(before limit: Date) {
-            for (key, dates) in ahead {
-                let kept = dates.filter { $0.value >= limit }
-                guard kept.count < dates.count else { continue }
-                // Dates have whole seconds: clients get this one as the earliest.
-                let next = Date(timeIntervalSinceReferenceDate: limit.timeIntervalSinceReferenceDate.rounded(.up))
-                earliestDate = max(earliestDate, next)
-                ahead[key] = kept.isEmpty ? nil : kept
-            }
+            let kept = ahead.filter { $0.value >= limit }
+            guard kept.count < ahead.count else { return }
+            // Dates have whole seconds: clients get this one as the earliest.
+            let next = Date(timeIntervalSinceReferenceDate: limit.timeIntervalSinceReferenceDate.rounded(.up))
+            earliestDate = max(earliestDate, next)
+            ahead = kept
         }
     }
 
-    /// How far ahead of the gateway's clock a date may be, in seconds; a restart forgets requests that were accepted this way.
+    /// How far ahead of the gateway's clock a date may be, in seconds.
     private static let longestAhead = 5
     /// Requests dated further ahead than this many seconds take at most half of the room: they are remembered until that date, and must not
     /// leave clients whose clocks are a little fast without room for as long.
@@ -121,11 +120,57 @@ final class ReplayWindow: Sendable {
     ///   - settings: How long and how many requests are remembered.
     ///   - startedAt: The clock's time; earlier dates are refused, because it is unknown which requests were served then.
     ///   - uptime: The monotonic time.
-    init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration) {
+    ///   - remembered: What an earlier window had to say in ``remembered(at:)``.
+    init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration, remembered: [UInt8] = []) {
         self.settings = settings
         // Dates have whole seconds: a date within the second of the start may belong to a request served before the start.
         let earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
-        state = Mutex(State(turned: uptime, earliestDate: earliestDate))
+        var state = State(turned: uptime, earliestDate: earliestDate)
+        for (mark, date) in Self.marks(in: remembered) where date >= earliestDate {
+            if date.timeIntervalSince(startedAt) <= Double(Self.longestAhead) {
+                state.current.marks.insert(mark)
+                state.current.latestDate = max(state.current.latestDate, date)
+            } else {
+                state.ahead[mark] = date
+            }
+        }
+        self.state = Mutex(state)
+    }
+
+    /// What a window that is created later must know: the requests with dates that are still ahead of the clock.
+    ///
+    /// It refuses all earlier dates, because they are before its start.
+    /// - Parameter now: The clock's time.
+    /// - Returns: For each request 8 bytes of its mark and 8 of its date in seconds since 1970, both with the lowest byte first.
+    func remembered(at now: Date) -> [UInt8] {
+        let marks = state.withLock { state in
+            var kept = state.ahead.filter { $0.value > now }
+            // The dates of single requests are not known here; none is later than the latest one.
+            for generation in [state.earlier, state.current] where generation.latestDate > now {
+                for mark in generation.marks { kept[mark] = generation.latestDate }
+            }
+            return kept
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(marks.count * Self.markBytes)
+        for (mark, date) in marks {
+            withUnsafeBytes(of: mark.bits.littleEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: Int64(date.timeIntervalSince1970).littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+
+    private static let markBytes = 16
+
+    private static func marks(in bytes: [UInt8]) -> [(Mark, Date)] {
+        bytes.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count - bytes.count % markBytes, by: markBytes).map { offset in
+                let bits = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                let seconds = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int64.self))
+                // No gateway writes a greater one.
+                return (Mark(bits: bits), Date(timeIntervalSince1970: TimeInterval(min(seconds, 1 << 53))))
+            }
+        }
     }
 
     /// Decides about a request and remembers it.
@@ -146,7 +191,7 @@ final class ReplayWindow: Sendable {
                 return settings.requiresDate || state.ended.contains(key) ? .dateNeeded : judgeUndated(mark, key, &state)
             }
             let age = state.reference(now).timeIntervalSince(date)
-            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, key, date, by: -age, &state) }
+            guard -age <= Double(Self.longestAhead) else { return refuseAhead(mark, date, by: -age, &state) }
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             // Also remember a request that is too old: the clock may be fast, and be corrected later.
@@ -155,6 +200,9 @@ final class ReplayWindow: Sendable {
             return .fresh
         }
     }
+
+    /// The greatest age of a date that is accepted, in whole seconds, rounded up.
+    var seconds: Int { Int((settings.window / .seconds(1)).rounded(.up)) }
 
     /// A date that is acceptable for a request sent now.
     func acceptableDate(_ now: Date) -> Date { state.withLock { $0.reference(now) } }
@@ -182,7 +230,7 @@ final class ReplayWindow: Sendable {
 
     /// The number of remembered requests.
     var count: Int {
-        state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undatedCount + $0.aheadCount }
+        state.withLock { $0.current.marks.count + $0.earlier.marks.count + $0.undatedCount + $0.ahead.count }
     }
 
     private func judgeUndated(_ mark: Mark, _ key: Key, _ state: inout State) -> Verdict {
@@ -195,10 +243,10 @@ final class ReplayWindow: Sendable {
         return .fresh
     }
 
-    private func refuseAhead(_ mark: Mark, _ key: Key, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
+    private func refuseAhead(_ mark: Mark, _ date: Date, by seconds: Double, _ state: inout State) -> Verdict {
         let room = seconds > Double(Self.farAhead) ? settings.rememberedDated / 2 : settings.rememberedDated
-        guard state.aheadCount < room else { return .aheadFull }
-        state.ahead[key, default: [:]][mark] = date
+        guard state.ahead.count < room else { return .aheadFull }
+        state.ahead[mark] = date
         return .dateNeeded
     }
 

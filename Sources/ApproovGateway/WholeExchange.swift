@@ -84,7 +84,7 @@ struct WholeExchange: Sendable {
             let target = try forwarder.admit(request.head, encapsulatedKey: encapsulatedKey, key: key)
             return try await forward(request, to: target)
         } catch let problem as InnerProblem {
-            return problem.response(at: forwarder.now)
+            return forwarder.response(to: problem)
         }
     }
 
@@ -105,7 +105,8 @@ struct WholeExchange: Sendable {
     /// Encodes a response, always padded: the relay learns the response's size class, not its size.
     ///
     /// The relay may still guess that the gateway itself answered: that answer comes sooner than a target's. And a request that the gateway
-    /// refused inside of the encapsulation is refused there again when resent, while a forwarded request is not opened twice.
+    /// refused inside of the encapsulation may be refused there again when it is resent, while a request that was forwarded is refused
+    /// outside of the encapsulation when it is resent.
     private static func encoded(_ response: BinaryHTTPResponse) throws -> [UInt8] {
         try response.encoded(framing: .knownLength, padding: .sizeClasses)
     }

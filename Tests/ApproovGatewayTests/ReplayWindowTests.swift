@@ -208,6 +208,34 @@ import Testing
         #expect(judge(fast, 1, date: 10, at: 11) == .replayed)
     }
 
+    @Test("After a restart, requests that were dated ahead of the clock when the gateway stopped are still known")
+    func restarted() {
+        let first = window()
+        #expect(judge(first, 1, date: 600, at: 0) == .dateNeeded)
+        #expect(judge(first, 2, date: 4, at: 0) == .fresh)
+        #expect(judge(first, 3, date: 60, at: 0) == .dateNeeded)
+        let bytes = first.remembered(at: start + 2)
+        // Bytes that are not a whole entry are ignored.
+        let second = ReplayWindow(.init(), startedAt: start + 2, uptime: .zero, remembered: bytes + [1, 2, 3])
+        #expect(second.count == 3)
+        #expect(judge(second, 2, date: 4, at: 3) == .replayed)
+        #expect(judge(second, 4, date: 4, at: 3) == .fresh)
+        // And once more, after more than the life of a mark.
+        let third = ReplayWindow(.init(), startedAt: start + 200, uptime: .zero, remembered: second.remembered(at: start + 200))
+        #expect(third.count == 1)
+        #expect(judge(third, 1, date: 600, at: 598) == .replayed)
+        #expect(judge(third, 5, date: 600, at: 598) == .fresh)
+    }
+
+    @Test("Requests whose dates are past when the gateway stops need not be known after a restart")
+    func pastDates() {
+        let window = window()
+        #expect(judge(window, 1, date: 1, at: 0) == .fresh)
+        #expect(judge(window, 2, date: nil, at: 0) == .fresh)
+        #expect(judge(window, 3, date: 60, at: 0) == .dateNeeded)
+        #expect(window.remembered(at: start + 61).isEmpty)
+    }
+
     @Test("Requests with refused dates count towards the limit, and are forgotten with age, not with their key")
     func refusedBound() {
         let window = window { $0.rememberedDated = 2 }

@@ -22,10 +22,10 @@ struct ObliviousChannel: Sendable {
     static let userAgent = "approov"
     /// The maximum size in bytes of a body that is sent whole to a gateway whose support for chunks is not known.
     private static let usualWholeBytes = 512 << 10
-    /// The default replay window of this package's gateways: the greatest age of a date that they accept, in seconds.
+    /// The greatest age of a date, in seconds, that a gateway accepts if it states no other; the default of this package's gateways.
     private static let usualWindow: TimeInterval = 60
-    /// How far a date may be ahead of a gateway's clock, in seconds: 5, and 2 more because dates have whole seconds.
-    private static let usualLead: TimeInterval = 7
+    /// How far a date may be ahead of the clock of this package's gateways, in seconds.
+    private static let usualLead: TimeInterval = 5
     /// The HTTP version of responses that came over Oblivious HTTP.
     static let version = "OHTTP"
     /// The probe for chunked OHTTP.
@@ -69,8 +69,8 @@ struct ObliviousChannel: Sendable {
             let response = try await dated(request, encapsulateWhole)
             guard route.chunking == .automatic, response.status == 502 else { return response }
             // A gateway of this package says when a response does not fit, and then it supports chunks.
-            let (problem, again) = try await peek(response)
-            guard problem == OHTTPProblemType.responseTooLarge else { return again }
+            let (content, again) = try await peek(response)
+            guard Problem.type(in: content) == OHTTPProblemType.responseTooLarge else { return again }
             memory.note(.wanted, behind: route.relay, now: time.uptime)
             guard request.method == .get || request.method == .head, request.body.canBeSentAgain,
                 try await understandsChunks(onBehalfOf: request)
@@ -180,10 +180,10 @@ struct ObliviousChannel: Sendable {
         let response = try await send(request, sent)
         let arrived = time.date
         guard response.status == 400 else { return response }
-        let (problem, again) = try await peek(response)
-        guard problem == OHTTPProblemType.date, request.body.canBeSentAgain, !request.headerFields.contains(.date),
+        let (content, again) = try await peek(response)
+        guard Problem.type(in: content) == OHTTPProblemType.date, request.body.canBeSentAgain, !request.headerFields.contains(.date),
             let date = response.headerFields[.date].flatMap({ HTTPDate.parse($0, now: arrived) }),
-            request.isIdempotent || Self.isClockWrong(at: date, sent: sent, arrived: arrived)
+            request.isIdempotent || Self.isClockWrong(at: date, sent: sent, arrived: arrived, window: Self.window(in: content))
         else { return again }
         return try await send(request, date)
     }
@@ -191,14 +191,25 @@ struct ObliviousChannel: Sendable {
     /// Whether a gateway with this date would have rejected a request at the time of sending.
     ///
     /// The relay may delay a response without limit. Even if the clocks agree, the gateway's date can therefore be any time between `sent`
-    /// and `arrived`.
-    private static func isClockWrong(at date: Date, sent: Date, arrived: Date) -> Bool {
-        date.timeIntervalSince(arrived) > usualWindow || sent.timeIntervalSince(date) > usualLead
+    /// and `arrived`. So a clock that is slow by the window, or by less than a second and the time of the exchange more, is not found out.
+    static func isClockWrong(at date: Date, sent: Date, arrived: Date, window: TimeInterval) -> Bool {
+        // The request and the gateway both state whole seconds.
+        let stated = Date(timeIntervalSince1970: sent.timeIntervalSince1970.rounded(.down))
+        return stated.timeIntervalSince(date) >= usualLead + 1
+            || date.timeIntervalSince(arrived) + sent.timeIntervalSince(stated) > window
     }
 
-    /// Returns the type of a problem (RFC 9457), nil if the response is not a problem, and the response with its body still unread.
-    private func peek(_ response: TransportResponse) async throws -> (type: String?, response: TransportResponse) {
-        guard response.headerFields.mediaType == Problem.mediaType else { return (nil, response) }
+    /// The greatest age of a date, in seconds, that a gateway states in its problem.
+    private static func window(in problem: [UInt8]) -> TimeInterval {
+        guard let json = try? JSONValue(reading: problem, limit: Problem.maximumBytes),
+            let seconds = try? json.integer("window", in: 1...86_400)
+        else { return usualWindow }
+        return TimeInterval(seconds)
+    }
+
+    /// Returns the content of a problem (RFC 9457), empty if the response is not a problem, and the response with its body still unread.
+    private func peek(_ response: TransportResponse) async throws -> (content: [UInt8], response: TransportResponse) {
+        guard response.headerFields.mediaType == Problem.mediaType else { return ([], response) }
         var start: [UInt8] = []
         var parts = response.body.makeAsyncIterator()
         var isWhole = false
@@ -208,7 +219,7 @@ struct ObliviousChannel: Sendable {
         let again = TransportResponse(
             status: response.status, headerFields: response.headerFields, version: response.version, url: response.url,
             body: isWhole ? ResponseBody(bytes: start) : ResponseBody(PrefixedBody(prefix: start, rest: parts)))
-        return (isWhole ? Problem.type(in: start) : nil, again)
+        return (isWhole ? start : [], again)
     }
 
     private func encapsulateWhole(_ request: TransportRequest, date: Date) async throws -> TransportResponse {

@@ -52,7 +52,9 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             reached, the gateway logs it and refuses requests without a Date for as
             long as it accepts their key. After a restart the gateway no longer
             knows earlier requests without a Date; --require-date refuses such
-            requests. Run one process: two gateways do not know each
+            requests. When it stops, it keeps requests dated ahead of its clock in
+            a file beside the keys, FILE.seen; when it is killed, it does not: then
+            such a request can be replayed. Run one process: two gateways do not know each
             other's requests.
 
             Metrics (swift-metrics) are only for programs that embed the library.
@@ -137,7 +139,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("How many seconds a request's Date may differ from the gateway's clock. Default: 60.", valueName: "seconds"),
+        help: ArgumentHelp("How many seconds old a request's Date may be. Default: 60.", valueName: "seconds"),
         transform: TimeSpan.readSeconds)
     var replayWindow: Int?
 

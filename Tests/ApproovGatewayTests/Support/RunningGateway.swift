@@ -33,10 +33,11 @@ struct RunningGateway {
     /// Runs a gateway around a body, then shuts it down gracefully and waits for its end.
     static func with(
         allow: [String], pins: [String: [String]] = [:], roots: String? = nil, time clock: ManualClock? = nil,
-        replay: GatewayConfiguration.Replay = .init(), limits: (inout GatewayConfiguration.Limits) -> Void = { _ in },
+        replay: GatewayConfiguration.Replay = .init(), folder: TemporaryFolder? = nil,
+        limits: (inout GatewayConfiguration.Limits) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
     ) async throws {
-        let directory = try TemporaryFolder()
+        let directory = try folder ?? TemporaryFolder()
         let logs = LogRecord()
         let metrics = TestMetrics()
         let time = GatewayTime(clock)

@@ -217,22 +217,27 @@ struct ObliviousChannelTests {
     }
 
     /// Refuses every date except the gateway's own, which is `seconds` ahead of the device's; with 0, refuses every date.
-    private func refuseDates(_ world: World, ahead seconds: Double) {
+    ///
+    /// The problem states the window if there is one.
+    private func refuseDates(_ world: World, ahead seconds: Double, window: Int64? = nil) {
         let own = HTTPDate.format(world.clock.date.addingTimeInterval(seconds))
+        var problem = ["type": JSONValue.string(OHTTPProblemType.date)]
+        problem["window"] = window.map(JSONValue.integer)
+        let content = Data(JSONValue.object(problem).serialized())
         world.gateway.script.change { script in
             script.host = { request in
                 let isAccepted = request.head.headerFields[.date] == own && seconds != 0
                 guard !isAccepted else { return BinaryHTTPResponse(head: HTTPResponse(status: .ok)) }
                 return BinaryHTTPResponse(
                     head: HTTPResponse(status: .badRequest, headerFields: [.contentType: "application/problem+json", .date: own]),
-                    body: Data(JSONValue.object(["type": .string(OHTTPProblemType.date)]).serialized()))
+                    body: content)
             }
         }
     }
 
     @Test(
         "If a date is refused although the clocks agree within a minute, a POST is not repeated, but a PUT is",
-        arguments: [0, 30, 60, -3] as [Double], [false, true])
+        arguments: [0, 30, 60, -3, -5] as [Double], [false, true])
     func heldBack(ahead: Double, isChunked: Bool) async throws {
         // If the clocks agree, the relay held the request back or sent it before.
         let world = try world(isChunked: isChunked)
@@ -266,13 +271,23 @@ struct ObliviousChannelTests {
 
     @Test(
         "A POST whose date is refused because the device's clock is wrong is sent once more",
-        arguments: [3_600, 70, -70, -3_600] as [Double])
+        arguments: [3_600, 70, 61, -6, -7, -70, -3_600] as [Double])
     func wrongClock(ahead: Double) async throws {
         let world = try world()
         refuseDates(world, ahead: ahead)
         let (_, response) = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
         #expect(response.statusCode == 200)
         #expect(world.relayRequests.count == 2)
+    }
+
+    @Test(
+        "Whether a POST with a refused date is sent once more depends on the window that the gateway states, or on the usual one",
+        arguments: [(10, 1, 2), (100, 3_600, 1), (3_700, 3_600, 2), (100, 0, 2), (30, -1, 1), (100, 86_401, 2)])
+    func statedWindow(ahead: Int, window: Int, requests: Int) async throws {
+        let world = try world()
+        refuseDates(world, ahead: Double(ahead), window: Int64(window))
+        _ = try await world.session().data(for: URLRequest("https://api.test/", method: "POST", body: "x"))
+        #expect(world.relayRequests.count == requests)
     }
 
     @Test("A Date field that the caller set is not replaced, and the gateway's refusal is the response", arguments: [false, true])
