@@ -1,7 +1,7 @@
 /// How long the phases of one transfer took, in real time.
 ///
 /// A phase that did not take place is nil: a transfer over an open connection has no ``nameLookup``, ``connect`` and ``tls``.
-/// libcurl tells ``connect`` and ``tls`` once both are complete, so a transfer that failed before has neither.
+/// libcurl reports ``connect`` and ``tls`` once both are complete, so a transfer that failed before has neither.
 public struct TransferTimings: Sendable, Hashable {
     /// How long the look-up of the host's name took.
     public var nameLookup: Duration?

@@ -56,8 +56,8 @@ extension CurlEasyHandle {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try setPointer(CURLOPT_PRIVATE, context)
         try check(
-            clibcurl_set_prereq_function(pointer) { handle, address, _, _, localPort in
-                CurlEasyHandle.transfer(of: handle)?.mayBeSent(from: localPort, to: address) == true
+            clibcurl_set_prereq_function(pointer) { handle, address, _, port, localPort in
+                CurlEasyHandle.transfer(of: handle)?.mayBeSent(from: localPort, to: address, port: port) == true
                     ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }, CURLOPT_PREREQFUNCTION)
         try setPointer(CURLOPT_PREREQDATA, context)

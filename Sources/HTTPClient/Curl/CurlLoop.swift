@@ -284,8 +284,8 @@ final class CurlLoop {
     }
 
     /// Whether the server has ended the connection on which a transfer was about to go out.
-    func hasServerEnded(_ localPort: Int32, of transfer: CurlTransfer) -> Bool {
-        pools[transfer.poolNumber]?.hasServerEnded(localPort, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
+    func hasServerEnded(_ ends: ConnectionEnds, of transfer: CurlTransfer) -> Bool {
+        pools[transfer.poolNumber]?.hasServerEnded(ends, isSilent: transfer.easy.isOnIdleHTTP1Connection) ?? false
     }
 
     /// Notes that libcurl has taken or delivered content.
@@ -357,7 +357,7 @@ final class CurlLoop {
             }
             // A paused response must not be read; libcurl reads by itself when the pause ends. While the server takes no content, reading
             // again and again would keep the thread awake.
-            if isPaused || pool.isResting(transfer.localPort) || pool.read(for: transfer) { answeredUploads.insert(transfer) }
+            if isPaused || transfer.ends.map(pool.isResting) == true || pool.read(for: transfer) { answeredUploads.insert(transfer) }
         }
     }
 
@@ -378,7 +378,8 @@ final class CurlLoop {
 
     /// Whether libcurl waits for activity on the connection of a transfer.
     private func isAnythingAwaited(by transfer: CurlTransfer) -> Bool {
-        pools[transfer.poolNumber]?.isWatching(transfer.localPort) ?? false
+        guard let ends = transfer.ends else { return false }
+        return pools[transfer.poolNumber]?.isWatching(ends) ?? false
     }
 
     private func end(_ transfer: CurlTransfer, _ code: CURLcode) {

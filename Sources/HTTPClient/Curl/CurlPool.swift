@@ -33,7 +33,7 @@ final class CurlPool {
     /// Whether a socket may have been ready to be written to although nothing moved.
     private var hasIdleWrites = false
     private var changed: [Int32] = []
-    private var sockets = SocketsByPort()
+    private var sockets = ConnectionSockets()
     private unowned let loop: CurlLoop
 
     init(policy: TrustPolicy, number: UInt32, loop: CurlLoop, configuration: CurlTransportConfiguration) throws(TransportError) {
@@ -101,12 +101,12 @@ final class CurlPool {
         return 0
     }
 
-    /// Whether libcurl wants events of the connection with this local port.
-    func isWatching(_ localPort: Int32) -> Bool { sockets.socket(at: localPort).map { watched[$0] != nil } ?? false }
+    /// Whether libcurl wants events of the connection with these ends.
+    func isWatching(_ ends: ConnectionEnds) -> Bool { sockets.socket(of: ends).map { watched[$0] != nil } ?? false }
 
-    /// Whether the connection with this local port cannot be written to for now, although its socket can.
-    func isResting(_ localPort: Int32) -> Bool {
-        restsUntil != nil && sockets.socket(at: localPort).map { watched[$0]?.restsUntil != nil } ?? false
+    /// Whether the connection with these ends cannot be written to for now, although its socket can.
+    func isResting(_ ends: ConnectionEnds) -> Bool {
+        restsUntil != nil && sockets.socket(of: ends).map { watched[$0]?.restsUntil != nil } ?? false
     }
 
     /// Tells the kernel which events libcurl wants now.
@@ -133,17 +133,17 @@ final class CurlPool {
         if !refused.isEmpty { changed += refused }
     }
 
-    /// Whether the server has ended the connection with this local port; with `isSilent`, any byte that waits there means that it has.
-    func hasServerEnded(_ localPort: Int32, isSilent: Bool) -> Bool {
-        guard let socket = sockets.socket(at: localPort) else { return false }
+    /// Whether the server has ended the connection with these ends; with `isSilent`, any byte that waits there means that it has.
+    func hasServerEnded(_ ends: ConnectionEnds, isSilent: Bool) -> Bool {
+        guard let socket = sockets.socket(of: ends) else { return false }
         var state = pollfd(fd: socket, events: Int16(clibcurl_poll_peer_ended) | (isSilent ? Int16(POLLIN) : 0), revents: 0)
         return poll(&state, 1, 0) > 0
     }
 
     /// Lets libcurl read the response of one transfer, whether or not its connection has something to read.
     ///
-    /// An event of the socket would not do: libcurl gives it to one of the transfers on the connection. The end of a pause goes to this one,
-    /// when no other transfer's timer is due before.
+    /// An event of the socket would not do: libcurl gives it to one of the transfers on the connection. Ending a pause makes libcurl act on
+    /// this transfer, provided that no other transfer's timer is due earlier.
     ///
     /// - Returns: Whether libcurl still has something to send on the connection.
     func read(for transfer: CurlTransfer) -> Bool {
@@ -151,7 +151,7 @@ final class CurlPool {
         curl_easy_pause(transfer.easy.pointer, CURLPAUSE_SEND)
         curl_easy_pause(transfer.easy.pointer, CURLPAUSE_CONT)
         actOnTimer()
-        guard let socket = sockets.socket(at: transfer.localPort) else { return false }
+        guard let ends = transfer.ends, let socket = sockets.socket(of: ends) else { return false }
         return (watched[socket]?.wanted ?? 0) & UInt32(clibcurl_epoll_out) != 0
     }
 
@@ -202,36 +202,5 @@ final class CurlPool {
         var value: Int32 = isCorked ? 1 : 0
         // A socket on which this fails (a resolver's pair) sends as before.
         for socket in watched.keys { setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size)) }
-    }
-}
-
-/// The sockets of a pool by their local ports: libcurl names the connection that it is about to use only by its port.
-private struct SocketsByPort {
-    /// All sockets that libcurl has shown; some may be closed, and their numbers reused.
-    private var seen: Set<Int32> = []
-    private var sockets: [Int32: Int32] = [:]
-
-    mutating func insert(_ socket: Int32) {
-        seen.insert(socket)
-    }
-
-    mutating func socket(at port: Int32) -> Int32? {
-        if let socket = sockets[port], Self.localPort(of: socket) == port { return socket }
-        sockets = [:]
-        for socket in seen {
-            if let port = Self.localPort(of: socket) { sockets[port] = socket } else { seen.remove(socket) }
-        }
-        return sockets[port]
-    }
-
-    private static func localPort(of socket: Int32) -> Int32? {
-        var address = sockaddr_in6()
-        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        let isKnown = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) == 0 }
-        }
-        // IPv4 has the port in the same place.
-        guard isKnown, [AF_INET, AF_INET6].contains(Int32(address.sin6_family)) else { return nil }
-        return Int32(UInt16(bigEndian: address.sin6_port))
     }
 }

@@ -85,7 +85,7 @@ extension CurlTransfer {
     }
 
     /// Whether content may follow the head (RFC 9110, section 6.4.1).
-    private var mayHaveContent: Bool {
+    var mayHaveContent: Bool {
         var status = 0
         clibcurl_get_long(easy.pointer, CURLINFO_RESPONSE_CODE, &status)
         return !isHead && status != 204 && status != 304

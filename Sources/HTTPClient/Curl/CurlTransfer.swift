@@ -43,8 +43,8 @@ final class CurlTransfer: @unchecked Sendable {
     var wasSent = false
     /// Whether that connection speaks HTTP/2.
     private(set) var isOnHTTP2Connection = false
-    /// The local port of that connection.
-    private(set) var localPort: Int32 = 0
+    /// The ends of that connection; nil before.
+    private(set) var ends: ConnectionEnds?
     private(set) var head = CurlExchange.RawHead()
     private var trailers: [UInt8] = []
     private var headerBytes = 0
@@ -143,7 +143,7 @@ final class CurlTransfer: @unchecked Sendable {
     ///
     /// The connection must have been judged for the same host under the same policy, and a request that is not idempotent is sent only
     /// once.
-    func mayBeSent(from localPort: Int32, to address: UnsafePointer<CChar>?) -> Bool {
+    func mayBeSent(from localPort: Int32, to address: UnsafePointer<CChar>?, port: Int32) -> Bool {
         guard !isCancelled else {
             failure = CancellationError()
             return false
@@ -182,12 +182,13 @@ final class CurlTransfer: @unchecked Sendable {
         }
         // libcurl notices too late that a server has ended an idle TLS connection, and then resends the request elsewhere, which not every
         // request allows.
-        if !maySendAgain, !wasRestarted, let loop, loop.hasServerEnded(localPort, of: self) {
+        let ends = ConnectionEnds(localPort: localPort, address: address, port: port)
+        if !maySendAgain, !wasRestarted, let loop, loop.hasServerEnded(ends, of: self) {
             foundConnectionEnded = true
             return false
         }
         wasSent = true
-        self.localPort = localPort
+        self.ends = ends
         isOnHTTP2Connection = connection != nil && easy.isOnHTTP2Connection
         if isOnHTTP2Connection { loop?.goAwayWatch.add(self) }
         return true
@@ -225,7 +226,7 @@ final class CurlTransfer: @unchecked Sendable {
         }
         guard status >= 200 else { return true }
         isHeadComplete = true
-        head.isDecoded = options.decompresses && upload.offersDecoding
+        head.isDecoded = options.decompresses && upload.offersDecoding && mayHaveContent
         if options.onDownload != nil {
             // The parser drops the Content-Length of decoded content, because it counts the encoded bytes.
             expectedBodyBytes = (try? ResponseHeadParser.parse(head))?.fields[.contentLength].flatMap { Int($0) }

@@ -56,6 +56,24 @@ import Testing
         await site.stop()
     }
 
+    @Test("A response that has no content keeps Content-Encoding and Content-Length, which describe what GET would bring")
+    func describedContent() async throws {
+        for (method, status) in [(HTTPRequest.Method.head, "200 OK"), (.get, "304 Not Modified")] {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receiveHead()
+                try await connection.send("HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\nContent-Length: 123456\r\n\r\n")
+            }
+            let transport = try CurlTransport()
+            let policy = TrustPolicy(rules: try HostMap([]), defaultAnchors: try TrustAnchors(pem: TestPKI.root().pem))
+            let url = try TransportURL("http://localhost:\(server.port)/")
+            let response = try await transport.send(TransportRequest(url: url, method: method, policy: policy))
+            #expect(response.headerFields[.contentEncoding] == "gzip" && response.headerFields[.contentLength] == "123456")
+            #expect(try await response.body.collect(upTo: 10).isEmpty)
+            transport.shutdown()
+            await server.stop()
+        }
+    }
+
     /// Rules that are replaced after so many questions.
     final class AgingRules: TransferRules {
         private let questions: Shared<Int>
