@@ -106,4 +106,42 @@ import Testing
         #expect(text.contains("a photo") && text.contains("Beach") && text.contains("filename=\"photo.jpg\""))
         await server.stop()
     }
+
+    @Test("The article's videos are sent with progress, downloaded, and resumed with the client's settings")
+    func videos() async throws {
+        let content = Array("a long video".utf8)
+        let stored = Shared<[UInt8]>([])
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            guard request.headerFields[.authorization] == "Bearer user" else { return TestResponse(.unauthorized) }
+            if request.method == .put {
+                stored.value = try await request.body.collect(upTo: 1 << 20)
+                return TestResponse(.noContent)
+            }
+            let fields: HTTPFields = [.eTag: "\"1\"", .acceptRanges: "bytes"]
+            guard let range = request.headerFields[.range] else { return TestResponse(headerFields: fields, body: stored.value) }
+            let start = Int(range.dropFirst(6).dropLast()) ?? 0
+            var rest = fields
+            rest[.contentRange] = "bytes \(start)-\(stored.value.count - 1)/\(stored.value.count)"
+            return TestResponse(.partialContent, headerFields: rest, body: Array(stored.value[start...]))
+        }
+        let folder = try TemporaryFolder()
+        let file = URL(filePath: try folder.write(String(decoding: content, as: UTF8.self), to: "video.mp4"))
+        var client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
+        client.headers = ["Authorization": "Bearer user"]
+        let sent = Shared(0)
+        try await replaceVideo("1", with: file, on: client) { sent.value = $0 }
+        #expect(stored.value == content && sent.value == content.count)
+        let copy = try await video("1", from: client)
+        #expect(try Data(contentsOf: copy) == Data(content))
+        try FileManager.default.removeItem(at: copy)
+        let tokens = Shared<[ResumeToken]>([])
+        let (request, _) = try client.resource("videos").child("1").request(.get)
+        let (begun, _) = try await client.connectedSession().download(for: request, resuming: nil) { token in
+            tokens.change { $0.append(token) }
+        }
+        defer { try? FileManager.default.removeItem(at: begun) }
+        let token = try #require(tokens.value.last)
+        #expect(try Data(contentsOf: await rest(of: "1", from: client, resuming: token)) == Data(content))
+        await server.stop()
+    }
 }

@@ -83,12 +83,9 @@ struct NotesClient: Sendable {
     /// - Returns: The note.
     /// - Throws: `APIError` when the API refuses the picture; `ApproovError` when it could not be sent.
     func setPicture(of id: Int, toFile file: URL, onProgress: @escaping @Sendable (Int, Int) -> Void) async throws -> Note {
-        var request = URLRequest(url: try client.resource("notes/\(id)/picture").url)
-        request.httpMethod = "PUT"
-        request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
-        let (data, head) = try await client.session.upload(for: request, fromFile: file) { progress in
+        let picture = RawBody(.file(path: file.path(percentEncoded: false)))
+        return try await client.resource("notes/\(id)/picture").send(.put, body: picture, with: JSONResponse<Note>()) { progress in
             onProgress(progress.completed, progress.total ?? progress.completed)
         }
-        return try JSONResponse<Note>().value(of: APIResponse(data: data, head: head))
     }
 }

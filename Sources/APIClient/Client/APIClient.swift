@@ -62,7 +62,7 @@ public struct APIClient: Sendable {
     /// Makes the decoder for results, once for each response.
     public var decoder: @Sendable () -> JSONDecoder = { JSONDecoder() }
 
-    /// The session with the rules and interceptors, or why there is none.
+    /// The session with the rules, interceptors and validators, or why there is none.
     private(set) var connected: Result<ApproovSession, any Error>
 
     /// Makes a client.
@@ -113,6 +113,22 @@ public struct APIClient: Sendable {
     /// - Parameter url: The absolute URL.
     /// - Returns: The resource.
     public func resource(absolute url: URL) -> Resource { Resource(url: url, client: self) }
+
+    /// The session with the client's rules, interceptors and validators, for the requests that ``Resource/request(_:query:body:headers:)``
+    /// makes.
+    ///
+    /// - Returns: The session, which shares everything else with ``session``.
+    /// - Throws: The session's `ApproovError` when it cannot have the interceptors.
+    public func connectedSession() throws -> ApproovSession { try connected.get() }
+
+    /// Puts parameters where ``parameterEncoding`` says.
+    func encoded(_ parameters: some Encodable) throws -> (query: QueryValue?, body: (any BodySerializer)?) {
+        switch parameterEncoding {
+        case .json: (nil, try JSONBody(parameters, encoder: encoder()))
+        case .form: (nil, FormBody(try QueryValue(encoding: parameters, with: encoder())))
+        case .query: (try QueryValue(encoding: parameters, with: encoder()), nil)
+        }
+    }
 
     private mutating func connect() {
         let secret = Set(headers.keys.filter(ApproovSession.mayBeSecret))

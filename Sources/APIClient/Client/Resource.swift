@@ -1,7 +1,7 @@
 import Approov
 public import Foundation
-import FoundationNetworking
-import HTTPClient
+public import FoundationNetworking
+public import HTTPClient
 public import HTTPTypes
 
 /// One URL of an API, with the client that sends its requests.
@@ -69,13 +69,15 @@ public struct Resource: Sendable {
     ///   - query: The parameters in the URL: a dictionary.
     ///   - body: The content; nil for none.
     ///   - headers: The request's own headers, by name.
+    ///   - onProgress: Called with the number of bytes of the content sent so far; must not block.
     /// - Returns: The response, whose status the client or a rule accepts.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
     ///   `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
     nonisolated(nonsending) public func send(
-        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
+        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> APIResponse {
-        let (response, statuses) = try await response(method, query: query, body: body, headers: headers)
+        let (response, statuses) = try await response(method, query: query, body: body, headers: headers, onProgress: onProgress)
         try response.check(statuses: statuses)
         return response
     }
@@ -88,14 +90,16 @@ public struct Resource: Sendable {
     ///   - body: The content; nil for none.
     ///   - headers: The request's own headers, by name.
     ///   - deserializer: Makes the value, and decides which responses are accepted.
+    ///   - onProgress: Called with the number of bytes of the content sent so far; must not block.
     /// - Returns: The value.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
     ///   `CancellationError` when the task is cancelled.
     nonisolated(nonsending) public func send<Value>(
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
-        with deserializer: some ResponseDeserializer<Value>
+        with deserializer: some ResponseDeserializer<Value>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Value {
-        try deserializer.value(of: try await response(method, query: query, body: body, headers: headers).response)
+        try deserializer.value(
+            of: try await response(method, query: query, body: body, headers: headers, onProgress: onProgress).response)
     }
 
     /// Sends a request, and decodes the response from JSON with the client's settings.
@@ -110,22 +114,16 @@ public struct Resource: Sendable {
     nonisolated(nonsending) func decoded<Value: Decodable>(
         _ method: HTTPRequest.Method, parameters: some Encodable, as type: Value.Type
     ) async throws -> Value {
-        switch client.parameterEncoding {
-        case .json:
-            return try await decoded(method, query: nil, body: try JSONBody(parameters, encoder: client.encoder()), as: type)
-        case .form:
-            let form = FormBody(try QueryValue(encoding: parameters, with: client.encoder()))
-            return try await decoded(method, query: nil, body: form, as: type)
-        case .query:
-            return try await decoded(method, query: try QueryValue(encoding: parameters, with: client.encoder()), body: nil, as: type)
-        }
+        let (query, body) = try client.encoded(parameters)
+        return try await decoded(method, query: query, body: body, as: type)
     }
 
     /// Sends a request, with `accept` as the header Accept unless the client or a rule sets one.
     ///
     /// - Returns: The response, and the statuses to accept.
     nonisolated(nonsending) private func response(
-        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String? = nil
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (response: APIResponse, statuses: Range<Int>) {
         var (headers, accept) = (headers, client.headers.keys.contains(where: Self.isAccept) ? nil : accept)
         if client.rules.isEmpty, let value = accept {
@@ -138,7 +136,7 @@ public struct Resource: Sendable {
         // What the cache has of this URL may have changed (RFC 9111, section 4.4), also after an error: the server may have executed it.
         defer { removeCached(request, method) }
         let (data, head) = try await session.upload(
-            for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call))
+            for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call), onProgress: onProgress)
         return (APIResponse(data: data, head: head), statuses(for: request, in: call))
     }
 
@@ -153,7 +151,7 @@ public struct Resource: Sendable {
     }
 
     /// Removes what the cache has of a request's URL, if the method may change it.
-    private func removeCached(_ request: URLRequest, _ method: HTTPRequest.Method) {
+    func removeCached(_ request: URLRequest, _ method: HTTPRequest.Method) {
         guard let cache = client.cache, !Self.isSafe(method), let url = request.url else { return }
         cache.remove(url, of: client.session)
     }
@@ -162,9 +160,24 @@ public struct Resource: Sendable {
 
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
 
-    /// Makes a request with the client's settings.
-    func request(
-        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String]
+    /// Makes the request that ``send(_:query:body:headers:onProgress:)`` sends, for a method of the session that resources do not have.
+    ///
+    /// Send it with ``APIClient/connectedSession()``, so that the client's rules apply:
+    ///
+    /// ```swift
+    /// let (request, _) = try client.resource("videos/7").request(.get)
+    /// let (file, head) = try await client.connectedSession().download(for: request, resuming: token)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - body: The content; nil for none.
+    ///   - headers: The request's own headers, by name.
+    /// - Returns: The request without its body, and the body.
+    /// - Throws: ``APIError`` when the request cannot be built.
+    public func request(
+        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) throws -> (request: URLRequest, body: RequestBody) {
         var builder = RequestBuilder(url: url, method: method)
         builder.isURLChecked = isRequestable

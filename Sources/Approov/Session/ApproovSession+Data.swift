@@ -98,12 +98,14 @@ extension ApproovSession {
     ///   - body: The body to send.
     ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
     ///   - scope: Surrounds the request.
+    ///   - onProgress: Called with the number of body bytes sent so far; must not block.
     /// - Returns: The response's body and head, whatever the status.
     /// - Throws: The errors of ``upload(for:body:onProgress:limit:)``.
     nonisolated(nonsending) package func upload(
-        for request: URLRequest, body: RequestBody, limit: Int?, within scope: any RequestScope
+        for request: URLRequest, body: RequestBody, limit: Int?, within scope: any RequestScope,
+        onProgress: (@Sendable (TransferProgress) -> Void)?
     ) async throws -> (Data, HTTPURLResponse) {
-        var observation = RequestObservation(bodyLimit: limit)
+        var observation = RequestObservation(bodyLimit: limit, onUpload: onProgress)
         observation.scope = scope
         return try await upload(for: request, body: body, observation)
     }

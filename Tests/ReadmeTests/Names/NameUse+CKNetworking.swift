@@ -8,10 +8,16 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
-/// A source whose credential never changes.
-private struct FixedSource: CredentialSource {
-    func credential() async throws -> Credential { try Credential.bearer("a") }
-    func renew(after refused: Credential) async throws -> Credential? { nil }
+/// A source whose first credential is "a", and "b" from its renewal on.
+private struct RenewedSource: CredentialSource {
+    let renewals = Shared(0)
+
+    func credential() async throws -> Credential { try Credential.bearer(renewals.value == 0 ? "a" : "b") }
+
+    func renew(after refused: Credential) async throws -> Credential? {
+        renewals.change { $0 += 1 }
+        return try await credential()
+    }
 }
 
 extension NameUse {
@@ -36,15 +42,22 @@ extension NameUse {
             _ = try await client.put("items", parameters: ["a": 1], as: [String].self)
             _ = try await client.patch("items", parameters: ["a": 1], as: [String].self)
             _ = try await client.delete("items", query: ["page": 1], as: [String].self)
-            #expect(world.apiRequests.count == 5)
+            try await client.delete("items")
+            #expect(world.apiRequests.map(\.method) == [.get, .post, .put, .patch, .delete, .delete])
         },
         NameUse("AuthenticationCredential.task, .bearer(token:), getUserToken") { (world) async throws in
-            let source: any CredentialSource = FixedSource()
-            #expect(try await source.renew(after: Credential.bearer("a")) == nil)
+            let renewed = RenewedSource()
+            let source: any CredentialSource = renewed
+            let second = try Credential.bearer("b").headerValue
+            world.api.value = { request in
+                TransportResponse(status: request.headerFields[.authorization] == second ? 200 : 401, url: request.url)
+            }
             let requests = try AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")])
             let session = try session(world) { $0.interceptors = [requests] }
-            _ = try await session.data(from: url)
-            #expect(world.apiRequests.first?.headerFields[.authorization] == "Bearer a")
+            // The session calls renew(after:) once.
+            for _ in 1...2 { #expect(try await session.data(from: url).1.statusCode == 200) }
+            #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer a", second, second])
+            #expect(renewed.renewals.value == 1)
         },
         NameUse(".login(String, password:)") { (_) async throws in
             #expect(try Credential.basic(user: "alice", password: "p").headerValue == "Basic YWxpY2U6cA==")
@@ -74,7 +87,11 @@ extension NameUse {
             let validator: any ResponseValidating = EnvelopeValidator(statusField: "ok", codeField: "code", messageField: "text")
             let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
             #expect(throws: ApproovError.self) { try validator.validate(head, body: Data(#"{"ok":false}"#.utf8)) }
-            _ = try session(world) { (settings: inout ApproovSessionConfiguration) in settings.validators = [validator] }
+            let session = try session(world) { (settings: inout ApproovSessionConfiguration) in settings.validators = [validator] }
+            world.answer(#"{"ok":true}"#)
+            #expect(try await session.data(from: url).1.statusCode == 200)
+            world.answer(#"{"ok":false}"#)
+            await #expect(throws: ApproovError(.responseRefused, "")) { try await session.data(from: url) }
         },
         NameUse("header fields success, status, message") { (_) async throws in
             let validator = HeaderValidator(success: "X-Success", status: "X-Status", message: "X-Message")

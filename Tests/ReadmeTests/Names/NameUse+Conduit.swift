@@ -55,10 +55,13 @@ extension NameUse {
             #expect(try deserializer.value(of: replaced).head.statusCode == 203)
         },
         NameUse("begin(request:), SessionTaskProxy") { (world) async throws in
-            let session = try session(world)
+            let client: APIClient = try client(world)
+            let session = try client.connectedSession()
+            let resource: Resource = try client.resource("items")
+            let (request, _) = try resource.request(.post, query: nil, body: JSONBody([1]), headers: [:])
             let (ends, end) = AsyncStream.makeStream(of: Bool.self)
             let task: ApproovTask = session.dataTask(
-                with: URLRequest(url: url),
+                with: request,
                 completionHandler: { _, _, error in
                     end.yield(error != nil)
                 })
@@ -71,20 +74,31 @@ extension NameUse {
             }
         },
         NameUse("pipelineBehaviorOptions, awaitsOutgoingCompletion") { (world) async throws in
-            let gate: RequestGate = RequestGate()
+            let gate: RequestGate = RequestGate(clock: world.clock)
             let session = try session(world) { (settings: inout ApproovSessionConfiguration) in settings.gate = gate }
             gate.pause(for: .seconds(10))
+            let dropped = Task { try await session.data(from: url) }
+            #expect(await eventually { gate.waitingCount == 1 })
             gate.empty(throwing: CocoaError(.userCancelled))
+            await #expect(throws: ApproovError(.queueEmptied, "")) { try await dropped.value }
+            let held = Task { try await session.data(from: url) }
+            #expect(await eventually { gate.waitingCount == 1 })
+            #expect(world.apiRequests.isEmpty)
             gate.resume()
-            _ = try await session.data(from: url)
+            #expect(try await held.value.1.statusCode == 200)
             #expect(try await gate.barrier(waiting: .seconds(1), limit: .seconds(1)) { 7 } == 7)
         },
         NameUse("AutoPurgingURLDataCache, DataDownloader") { (world) async throws in
             var client: APIClient = try client(world)
             client.cache = DataCache(capacity: 1 << 20)
             let resource: Resource = try client.resource("items")
-            let data: CachedData = try await resource.cachedData()
-            #expect(!data.isFromCache)
+            // No header lets the cache keep the first two.
+            for isKept in [false, false, false, true] {
+                let data: CachedData = try await resource.cachedData()
+                #expect(data.isFromCache == isKept)
+                guard world.apiRequests.count == 2 else { continue }
+                world.api.value = { TransportResponse(status: 200, headerFields: [.cacheControl: "max-age=60"], url: $0.url) }
+            }
         },
         NameUse("ConduitLogger") { (world) async throws in
             let record = LogRecord()

@@ -111,9 +111,16 @@ extension NameUse {
         NameUse("OAuth2AuthorizationStrategy, OAuth2AuthorizationRequest") { (_) async throws in
             let redirect: LoopbackRedirect = try LoopbackRedirect()
             let request = try AuthorizationRequest(client: oauth2Client(), redirectURI: redirect.redirectURI)
+            let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+            #expect(items.contains { $0.name == "code_challenge_method" && $0.value == "S256" })
+            let state = try #require(items.first { $0.name == "state" }?.value)
             let waiting = Task { try await redirect.grant(for: request) }
-            waiting.cancel()
-            await #expect(throws: CancellationError.self) { try await waiting.value }
+            // As the user's browser does.
+            let port = try #require(redirect.redirectURI.port)
+            let browser = try RawClient(port: port)
+            browser.write("GET /callback?code=c1&state=\(state) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+            #expect(await browser.readToEnd().text.hasPrefix("HTTP/1.1 200"))
+            #expect(try await waiting.value.parameters().contains { $0.name == "code" && $0.value == "c1" })
         },
         NameUse("OAuth2RequestPipelineMiddleware") { (world) async throws in
             let (transport, store) = (issuing(), MemoryTokenStore())

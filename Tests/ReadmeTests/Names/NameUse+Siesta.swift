@@ -17,6 +17,11 @@ struct Decoration: RequestInterceptor {
     }
 }
 
+/// Fails every request.
+private struct Refusal: RequestInterceptor {
+    func adapt(_ request: URLRequest) async throws -> URLRequest { throw CocoaError(.userCancelled) }
+}
+
 extension NameUse {
     static let siesta: [NameUse] = [
         NameUse("Service(baseURL:)") { (world) async throws in
@@ -59,9 +64,17 @@ extension NameUse {
                 settings.credential = SessionCredential.header(
                     "Authorization", holder, for: [try HostPattern("api.test")], wipesOnChange: true)
             }
+            let gate = Gate()
+            world.api.value = { request in
+                if request.url.target == "/late" { try await gate.wait() }
+                return TransportResponse(status: 200, url: request.url)
+            }
+            let late = Task { try await session.data(from: url("https://api.test/late")) }
+            #expect(await eventually { gate.waiterCount == 1 })
             try holder.update("Bearer b")
+            await #expect(throws: CancellationError.self) { try await late.value }
             _ = try await session.data(from: url)
-            #expect(world.apiRequests.first?.headerFields[.authorization] == "Bearer b")
+            #expect(world.apiRequests.map { $0.headerFields[.authorization] } == ["Bearer a", "Bearer b"])
         },
         NameUse("wipeResources()") { (world) async throws in
             let (client, gate) = try wipedClient(world)
@@ -99,9 +112,12 @@ extension NameUse {
             await client.session.wipe(WipeScope.urls([other]))
             #expect(try await !resources[1].cachedData().isFromCache)
         },
-        NameUse("decorateRequests, mutateRequests, failedRequest") { (_) async throws in
+        NameUse("decorateRequests, mutateRequests, failedRequest") { (world) async throws in
             let interceptor: any RequestInterceptor = Decoration()
             #expect(try await interceptor.adapt(URLRequest(url: url)).value(forHTTPHeaderField: "X-Decorated") == "1")
+            let session = try session(world) { $0.interceptors = [interceptor, Refusal()] }
+            let error = await #expect(throws: ApproovError.self) { try await session.data(from: url) }
+            #expect(error?.cause is CocoaError && world.apiRequests.isEmpty)
         },
         NameUse("forced cut-off by whenURLMatches") { (world) async throws in
             let session = try session(world) { (settings: inout ApproovSessionConfiguration) in

@@ -1,6 +1,6 @@
 public import Foundation
 public import FoundationNetworking
-import HTTPClient
+package import HTTPClient
 
 extension ApproovSession {
     /// Performs a request and returns the response's body as it arrives.
@@ -9,7 +9,20 @@ extension ApproovSession {
     /// - Returns: The body as a sequence of bytes, and the response's head.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` as soon as the task is cancelled.
     nonisolated(nonsending) public func bytes(for request: URLRequest) async throws -> (ApproovBytes, HTTPURLResponse) {
-        try await stream(request, body: nil) { [performer] sent in
+        try await bytes(for: request, body: nil)
+    }
+
+    /// Performs a request with any kind of body and returns the response's body as it arrives.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - body: The body to send; nil for the request's own.
+    /// - Returns: The body as a sequence of bytes, and the response's head.
+    /// - Throws: The errors of ``bytes(for:)``.
+    nonisolated(nonsending) package func bytes(
+        for request: URLRequest, body: RequestBody?
+    ) async throws -> (ApproovBytes, HTTPURLResponse) {
+        try await stream(request, body: body) { [performer] sent in
             try performer.head(of: sent)
         } wrapped: {
             $0

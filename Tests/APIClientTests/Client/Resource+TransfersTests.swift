@@ -1,0 +1,140 @@
+import APIClient
+import Approov
+import ApproovTesting
+import Foundation
+import FoundationNetworking
+import HTTPClient
+import HTTPTypes
+import TestTags
+import Testing
+
+/// Streams, downloads, progress, and requests for the session, on a real server.
+@Suite("Transfers of a resource", .tags(.sockets), .timeLimit(.minutes(5)))
+struct ResourceTransfersTests {
+    private static let kind: HTTPField.Name? = HTTPField.Name("X-Kind")
+
+    /// Lends a client with a rule and a header, whose server answers with the method, these fields and the content it got.
+    private func with(_ work: (APIClient) async throws -> Void) async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            let fields = ["X-Client", "X-Kind", "X-Own"].compactMap { HTTPField.Name($0) }.map { request.headerFields[$0] ?? "-" }
+            let content = try await request.body.collect()
+            let text = ([request.method.rawValue, request.target] + fields + ["\(content.count)"]).joined(separator: " ")
+            return TestResponse(request.path == "/v1/missing" ? .notFound : .ok, headerFields: [:], body: Array(text.utf8))
+        }
+        let base = try #require(URL(string: server.url + "/v1"))
+        var client = try APIClient(base: base, session: try ApproovSession(service: nil)).configured { rules in
+            try rules.configure("**", description: "kind") { $0.headers["X-Kind"] = "rule" }
+            try rules.configure("expected", description: "expected") { $0.statuses = 404..<405 }
+        }
+        client.headers = ["X-Client": "client"]
+        try await work(client)
+        await server.stop()
+    }
+
+    @Test("A stream has the client's settings, any method and content")
+    func bytes() async throws {
+        try await with { client in
+            let resource = try client.resource("stream")
+            let (bytes, head) = try await resource.bytes(query: ["a": 1], headers: ["X-Own": "own"])
+            #expect(head.statusCode == 200)
+            #expect(try await bytes.data(upTo: 100) == Data("GET /v1/stream?a=1 client rule own 0".utf8))
+            let (answer, _) = try await resource.bytes(.post, body: RawBody(.bytes([1, 2, 3])))
+            var lines: [String] = []
+            for try await line in answer.lines { lines.append(line) }
+            #expect(lines == ["POST /v1/stream client rule - 3"])
+        }
+    }
+
+    @Test("A download has the client's settings, and reports its progress")
+    func download() async throws {
+        try await with { client in
+            let received = Shared(0)
+            let (file, head) = try await client.resource("file").download(headers: ["X-Own": "own"]) { progress in
+                received.value = progress.completed
+            }
+            defer { try? FileManager.default.removeItem(at: file) }
+            let text = "GET /v1/file client rule own 0"
+            #expect(head.statusCode == 200 && received.value == text.utf8.count)
+            #expect(try Data(contentsOf: file) == Data(text.utf8))
+        }
+    }
+
+    @Test("A stream and a download with another status are refused, with the response; no file is left")
+    func refused() async throws {
+        try await with { client in
+            var client = client
+            let text = "GET /v1/missing client rule - 0"
+            for work in [
+                { try await $0.bytes() } as (Resource) async throws -> Any, { try await $0.download() },
+            ] {
+                let error = await #expect(throws: APIError.self) { _ = try await work(client.resource("missing")) }
+                #expect(error?.code == .unexpectedStatus && error?.response?.head.statusCode == 404)
+                #expect(error?.response?.data == Data(text.utf8))
+            }
+            client.maximumBytes = 3
+            let cut = await #expect(throws: APIError.self) { try await client.resource("missing").download() }
+            #expect(cut?.response?.data == Data("GET".utf8))
+            let large = await #expect(throws: ApproovError.self) { try await client.resource("missing").bytes() }
+            #expect(large?.code == .responseTooLarge)
+            client.statuses = 404..<405
+            let (file, head) = try await client.resource("missing").download()
+            #expect(head.statusCode == 404)
+            try FileManager.default.removeItem(at: file)
+        }
+    }
+
+    @Test("Sending reports how much of the content is sent")
+    func progress() async throws {
+        try await with { client in
+            let sent = Shared<[Int]>([])
+            let resource = try client.resource("upload")
+            let content = RawBody(.bytes([UInt8](repeating: 1, count: 300_000)), contentType: "image/png")
+            let response = try await resource.send(.put, body: content) { progress in sent.change { $0.append(progress.completed) } }
+            #expect(String(decoding: response.data, as: UTF8.self) == "PUT /v1/upload client rule - 300000")
+            #expect(sent.value.last == 300_000 && sent.value == sent.value.sorted())
+        }
+    }
+
+    @Test("A request for the session is the one that a resource sends, and the client's session applies its rules")
+    func request() async throws {
+        try await with { client in
+            let resource = try client.resource("any")
+            let (request, body) = try resource.request(
+                .put, query: ["a": 1], body: RawBody(.bytes([1]), contentType: "image/png"), headers: ["X-Own": "own"])
+            #expect(request.url?.absoluteString == resource.url.absoluteString + "?a=1" && request.httpMethod == "PUT")
+            #expect(request.value(forHTTPHeaderField: "Content-Type") == "image/png")
+            let (data, _) = try await client.connectedSession().upload(for: request, body: body)
+            #expect(String(decoding: data, as: UTF8.self) == "PUT /v1/any?a=1 client rule own 1")
+        }
+    }
+
+    @Test("The verbs without a result ignore the content, and check the status")
+    func verbs() async throws {
+        let seen = Shared<[String]>([])
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            let content = String(decoding: try await request.body.collect(), as: UTF8.self)
+            seen.change { $0.append("\(request.method.rawValue) \(request.target) \(content)") }
+            return TestResponse(request.path == "/missing" ? .notFound : .noContent)
+        }
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: try ApproovSession(service: nil))
+        let body = RawBody(.bytes(Array("x".utf8)))
+        try await client.post("a", body: body)
+        try await client.post("a", parameters: ["b": 1])
+        try await client.put("a", query: ["q": 1], body: body)
+        try await client.put("a", parameters: ["b": 1])
+        try await client.patch("a", body: nil)
+        try await client.patch("a", parameters: ["b": 1])
+        try await client.delete("a", query: ["q": 1])
+        #expect(
+            seen.value == [
+                "POST /a x", "POST /a {\"b\":1}", "PUT /a?q=1 x", "PUT /a {\"b\":1}", "PATCH /a ", "PATCH /a {\"b\":1}", "DELETE /a?q=1 ",
+            ])
+        var other = client
+        other.parameterEncoding = .query
+        try await other.resource("a").post(parameters: ["b": 1])
+        #expect(seen.value.last == "POST /a?b=1 ")
+        let error = await #expect(throws: APIError.self) { try await client.delete("missing") }
+        #expect(error?.code == .unexpectedStatus)
+        await server.stop()
+    }
+}
