@@ -44,7 +44,7 @@ final class ReplayDatabase: Sendable {
             configuration.label = "approov-replay-store"
             configuration.busyMode = .timeout(busyTimeout)
             configuration.prepareDatabase { database in
-                // FULL: a commit survives a power failure, after which the tokens of before may still live.
+                // FULL: a commit survives a power failure, and tokens that were used before it may still be valid afterwards.
                 try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA max_page_count = \(maximumBytes / Self.pageBytes)")
             }
             queue = try DatabaseQueue(path: file.path, configuration: configuration)

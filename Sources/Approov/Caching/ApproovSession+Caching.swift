@@ -27,7 +27,7 @@ extension ApproovSession {
         }
     }
 
-    /// Performs a request and reads the whole response.
+    /// Performs a request of ``unlessWiped(_:within:_:)`` and reads the whole response.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -36,7 +36,8 @@ extension ApproovSession {
     /// - Returns: The response's body and head.
     /// - Throws: The errors of ``data(for:limit:onProgress:)``.
     package func data(for request: URLRequest, limit: Int?, noting probe: RequestProbe) async throws -> (Data, HTTPURLResponse) {
-        var observation = RequestObservation(bodyLimit: limit)
+        // The call was admitted when the session made its cacheable request.
+        var observation = RequestObservation(bodyLimit: limit, isAdmitted: true)
         observation.probe = probe
         return try await data(for: request, body: nil, observation: observation)
     }

@@ -1,3 +1,4 @@
+import ApproovBase
 public import Attestation
 import CertificatePinning
 public import Foundation
@@ -67,7 +68,7 @@ public struct ApproovConfiguration: Sendable {
     /// - Throws: ``ApproovError`` with code `configurationError` when neither place has the file (the message names both), or when the file
     ///   is unusable. An unusable file beside the executable is an error; the working directory is then not tried.
     public static func bundled() throws -> ApproovConfiguration {
-        let beside = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: fileName)
+        let beside = URL(filePath: RunningExecutable.path).deletingLastPathComponent().appending(path: fileName)
         let working = URL(filePath: FileManager.default.currentDirectoryPath).appending(path: fileName)
         for url in [beside, working] where BoundedFile.exists(url.path(percentEncoded: false)) {
             return try ApproovConfiguration(contentsOf: url)

@@ -92,10 +92,12 @@ final class ConfigurationKeeper: Sendable {
 
     /// Puts newer versions in force, or refuses all of them and reports why; then updates the store unless another process is using it.
     ///
-    /// - Parameter candidates: The configurations that the authority sent, in order: versions that change keys, then the newest.
+    /// - Parameters:
+    ///   - candidates: The configurations that the authority sent, in order: versions that change keys, then the newest.
+    ///   - asked: The version that was in force when the authority was asked; nil means the present one.
     /// - Returns: Whether the version in force changed.
-    func offer(_ candidates: [SignedConfiguration]) async -> Bool {
-        let taken = await run(on: deciding) { self.takeUp(candidates) }
+    func offer(_ candidates: [SignedConfiguration], askedUnder asked: Int64? = nil) async -> Bool {
+        let taken = await run(on: deciding) { self.takeUp(candidates, askedUnder: asked) }
         let isAdopted = taken.isStoreUpToDate ? false : await keepStored()
         // On every offer, not only for new versions: dates pass while the app runs.
         checkDates()
@@ -153,24 +155,27 @@ extension ConfigurationKeeper {
         var isStoreUpToDate = false
     }
 
-    private func takeUp(_ candidates: [SignedConfiguration]) -> Taken {
+    private func takeUp(_ candidates: [SignedConfiguration], askedUnder asked: Int64? = nil) -> Taken {
         let (before, left, isPending) = state.withLock { ($0.configuration, $0.leftInPlace, $0.storing.isPending) }
-        // Check all of them: if only the last one were compared, a foreign configuration in front of it would go unreported.
-        let isKnown = candidates.allSatisfy { $0 == before.acceptedSigned || before.chain.contains($0) }
+        // Another answer may have brought the same key changes, which the keys in force cannot verify again. Only the leading ones are left
+        // out: a foreign configuration in front of a known one must be reported.
+        let further = Array(candidates.drop(while: before.contains))
         let bytes = try? store.read()
         let stored = newer(bytes, than: before, left: left)
         let unchanged = Taken(isChanged: false, isStoreUpToDate: !isPending && !isChange(bytes, from: before, left: left))
         do {
-            let after = isKnown ? stored ?? before : try newest(of: candidates, stored: stored, before: before)
+            let after = further.isEmpty ? stored ?? before : try newest(of: further, stored: stored, before: before)
             guard after.acceptedSigned != before.acceptedSigned else { return unchanged }
             try putInForce(after, isStored: after.acceptedSigned == stored?.acceptedSigned)
             return Taken(isChanged: true)
         } catch let error as AttestationError
-            where candidates.count == 1 && [.rolledBack, .conflictingVersion, .unknownSigner].contains(error.code)
+            where further.count == 1 && [.rolledBack, .conflictingVersion, .unknownSigner].contains(error.code)
         {
+            // The answer may be older than the version in force. If the authority really is behind, its next answer is this one again.
+            if let asked, asked < before.accepted.version { return unchanged }
             let isKnown = state.withLock { state in
-                defer { state.reportedBehind = candidates.last }
-                return state.reportedBehind == candidates.last
+                defer { state.reportedBehind = further.last }
+                return state.reportedBehind == further.last
             }
             if !isKnown { reporter.authorityBehind(error, besides: before.accepted.version) }
             return unchanged

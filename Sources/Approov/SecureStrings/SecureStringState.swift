@@ -20,7 +20,7 @@ struct SecureStringState: Sendable {
     private var since: Duration?
     private var end: Duration = .zero
 
-    /// Takes up what an attestation brought, unless a later attestation has ended before it.
+    /// Takes up what an attestation brought, unless it began before the one noted last.
     ///
     /// - Parameters:
     ///   - strings: The account's strings; nil after evidence that is not genuine.
@@ -31,7 +31,7 @@ struct SecureStringState: Sendable {
         since = life.since
         if let strings {
             // As a token about to expire is not sent, a string about to expire is not used.
-            end = life.since + life.length - TokenLife.margin(of: life.length)
+            end = life.endOfUse
             verdict = .genuine(strings, result)
         } else {
             end = life.since + min(life.length, Self.longestRejection)

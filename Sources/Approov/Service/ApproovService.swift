@@ -123,7 +123,7 @@ public final class ApproovService: Sendable {
             } else {
                 home.appending(path: ".local/state", directoryHint: .isDirectory)
             }
-        let name = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent
+        let name = URL(filePath: RunningExecutable.path).lastPathComponent
         return state.appending(path: "approov", directoryHint: .isDirectory).appending(path: name, directoryHint: .isDirectory)
     }
 
@@ -208,9 +208,10 @@ public final class ApproovService: Sendable {
     ) async throws(AuthorityFailure) -> Bool {
         // Check before asking: dates also pass while the authority is unreachable.
         keeper.checkDates()
-        let candidates = try await authority.configurations(since: keeper.current)
+        let snapshot = keeper.current
+        let candidates = try await authority.configurations(since: snapshot)
         notes.heardAt.note(time.uptime)
-        return await keeper.offer(candidates)
+        return await keeper.offer(candidates, askedUnder: snapshot.configuration.version)
     }
 
     /// Drops tokens from the cache, for example when the user logs out.
@@ -356,8 +357,9 @@ public final class ApproovService: Sendable {
     ) async -> TokenFetchOutcome {
         keeper.checkDates()
         do {
-            let (result, since) = try await authority.attest(key, demand, under: keeper.current)
-            let isChanged = await keeper.offer(result.configurations)
+            let snapshot = keeper.current
+            let (result, since) = try await authority.attest(key, demand, under: snapshot)
+            let isChanged = await keeper.offer(result.configurations, askedUnder: snapshot.configuration.version)
             let life = TokenLife(since: since, length: .seconds(result.expiresIn))
             let fetched = TokenFetchResult(result, isConfigChanged: isChanged, life: life).asked(for: key.host, at: time.date)
             // The host may just have become an oblivious one.

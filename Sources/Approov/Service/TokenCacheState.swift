@@ -179,7 +179,7 @@ struct TokenCacheState<Waiter> {
         guard let (flight, isOvertaken) = land(start) else { return Completion() }
         guard !isOvertaken else { return Completion(waiters: Array(flight.waiters.values), starts: startDue(now: now)) }
         let entry = Entry(
-            result: result.settled, expiresAt: since + lifetime - TokenLife.margin(of: lifetime),
+            result: result.settled, expiresAt: TokenLife(since: since, length: lifetime).endOfUse,
             refreshesAt: since + lifetime / Self.refreshDivisor - lifetime * (Self.refreshSpread * earliness),
             isUsed: !flight.waiters.isEmpty)
         entries.insert(entry, for: start.key)

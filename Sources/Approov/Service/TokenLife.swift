@@ -10,6 +10,9 @@ struct TokenLife: Sendable, Hashable {
     /// A tenth of its life, but at most 5 seconds.
     static func margin(of length: Duration) -> Duration { min(.seconds(5), length / 10) }
 
+    /// The uptime from which the token is no longer sent.
+    var endOfUse: Duration { since + length - Self.margin(of: length) }
+
     /// How old the token is.
     func age(at now: Duration) -> Duration { now - since }
 }

@@ -141,6 +141,7 @@ final class RequestStations: Sendable {
         try ticket?.begin()
 
         var isRechecked = false
+        var isTokenReplaced = false
         var liveKey = LiveKey()
         for _ in 0..<Self.maximumAttempts {
             // 7 way, its first half: keys may have to be fetched. That comes here, so that what stations 4 to 6 add does not age meanwhile.
@@ -168,6 +169,8 @@ final class RequestStations: Sendable {
                 }
             }
             if let probe = observation.probe { probe.noteAuthorized(draft) }
+            // Each of the next stations may wait, and the token ages meanwhile.
+            let endOfToken = substitution.isOff && policy.isOff && signing.isOff ? nil : token.endOfUse(of: draft.token)
 
             // 5 substitutions: secure strings for the placeholders in headers and query.
             if !substitution.isOff { try await substitution.resolve(&draft, of: step, under: hop, by: deadline) }
@@ -189,6 +192,11 @@ final class RequestStations: Sendable {
             // Stations 4 to 6 may have waited, and a token may have brought a newer configuration. Then they run again under that one.
             guard hop.policy.areInForce else {
                 hop = try allowedHop(of: step)
+                continue
+            }
+            // A server would refuse a token that expired meanwhile. Once, because the next stations may ask the user each time.
+            if !isTokenReplaced, token.isPast(endOfToken) {
+                isTokenReplaced = true
                 continue
             }
             // The task may have been suspended meanwhile. What stations 4 to 6 added ages while it is.

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It stays in memory.
 final class AccountKey: Sendable {
-    /// The key, inside of what an attestation told; nil before the first attestation that could bring a key.
+    /// What the newest attestation said: the key, or that the account has none; nil before the first one that could bring a key.
     private let told = Mutex<(key: MessageSigningKey?, since: Duration)?>(nil)
 
     /// Nil if the account has none, or the authority was not asked yet.

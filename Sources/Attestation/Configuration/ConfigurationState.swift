@@ -175,12 +175,15 @@ package struct ConfigurationState: Sendable {
 
     private var keyChanges: ArraySlice<SignedConfiguration> { accepted.configKeys == nil ? chain.dropLast() : chain[...] }
 
+    /// Whether a version is in force, or is one of those that lead to it.
+    package func contains(_ version: SignedConfiguration) -> Bool { version == acceptedSigned || chain.contains(version) }
+
     /// Whether the versions of another state follow the one in force: its keys, and not only those of the initial configuration, signed them.
     ///
     /// - Parameter other: A state with a higher version and the same initial configuration.
     /// - Returns: Whether this state accepts it.
     package func isFollowed(by other: ConfigurationState) -> Bool {
-        let known = other.chain.lastIndex { $0 == acceptedSigned || chain.contains($0) }
+        let known = other.chain.lastIndex(where: contains)
         let further = other.chain.suffix(from: known.map { $0 + 1 } ?? 0)
         return (try? accepting(Array(further), now: Date(timeIntervalSince1970: 0), allowExpired: true)) != nil
     }

@@ -35,7 +35,8 @@ public final class InstallationAttester: Attester {
         key = try InstallationKey.load(in: stateDirectory)
         deviceID = DeviceID(installationKey: key.publicKey)
         self.executable = executable ?? ExecutableMeasurement.runningExecutable
-        self.appID = appID ?? self.executable.resolvingSymlinksInPath().lastPathComponent
+        let named = executable?.resolvingSymlinksInPath() ?? URL(filePath: RunningExecutable.path)
+        self.appID = appID ?? named.lastPathComponent
         self.appVersion = appVersion ?? "unknown"
         self.time = time
         // The first request should not wait for it: a large executable takes longer than the attestation.

@@ -67,7 +67,7 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     /// If the folder is missing or a file in it cannot be read, making a session with the evaluator throws, and the host is refused.
     public init() {
         self.init(lookingIn: [
-            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path(percentEncoded: false),
+            URL(filePath: RunningExecutable.path).deletingLastPathComponent().path(percentEncoded: false),
             FileManager.default.currentDirectoryPath,
         ])
     }

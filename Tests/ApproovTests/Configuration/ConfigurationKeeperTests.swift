@@ -108,6 +108,41 @@ import Testing
         #expect(await events.next()?.accepted == 8)
     }
 
+    @Test("An older answer is not reported if the authority was asked before a newer version came into force")
+    func lateAnswer() async throws {
+        let keeper = try keeper(MemoryStore())
+        let five = try version(5)
+        #expect(await keeper.offer([try version(6)], askedUnder: 1))
+        #expect(await keeper.offer([five], askedUnder: 1) == false)
+        #expect(keeper.current.configuration.version == 6)
+        var events = keeper.events.stream().makeAsyncIterator()
+        #expect(await next(&events) == "accepted 6")
+        #expect(await keeper.offer([try version(7)], askedUnder: 6))
+        #expect(await next(&events) == "accepted 7")
+        // Now the authority really is behind.
+        #expect(await keeper.offer([five], askedUnder: 7) == false)
+        #expect(await next(&events) == "refused")
+    }
+
+    @Test("Two answers with the same key change are taken up one after the other, and late answers with retired keys are not reported")
+    func overlappingAnswers() async throws {
+        let (key, change) = try keyChange()
+        func later(_ version: Int64) throws -> SignedConfiguration {
+            try SignedConfiguration(signing: account.configuration(version: version), by: [key])
+        }
+        let store = MemoryStore()
+        let keeper = try keeper(store)
+        let six = try later(6)
+        #expect(await keeper.offer([change, six], askedUnder: 1))
+        #expect(await keeper.offer([change, try later(7)], askedUnder: 1))
+        #expect(try self.keeper(store).current.configuration.version == 7)
+        #expect(await keeper.offer([change, six], askedUnder: 1) == false)
+        #expect(await keeper.offer([try version(4)], askedUnder: 1) == false)
+        #expect(await keeper.offer([try later(8)], askedUnder: 7))
+        var events = keeper.events.stream().makeAsyncIterator()
+        for version in 6...8 { #expect(await next(&events) == "accepted \(version)") }
+    }
+
     @Test("Another configuration with the version in force is refused, and reported once with the remedy `sdk -newEpoch`")
     func conflictingAuthority() async throws {
         let keeper = try keeper(MemoryStore())

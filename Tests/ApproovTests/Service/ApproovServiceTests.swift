@@ -353,6 +353,27 @@ import Testing
         #expect(await events.next()?.accepted == 3)
     }
 
+    @Test(
+        "An answer of the authority that is older than a configuration which came into force meanwhile is not reported",
+        arguments: ["/v1/configuration", "/v1/attestations"])
+    func lateAnswer(path: String) async throws {
+        let log = LogRecord()
+        let world = try World(logger: log.logger)
+        let three = try world.account.signed(world.account.configuration(version: 3))
+        world.authority.script.value.configurations = [try world.account.signed(world.account.configuration(version: 2))]
+        world.authority.script.value.fault = { [unowned world] request in
+            if request.url.target.hasPrefix(path) { _ = await world.service.keeper.offer([three]) }
+            return nil
+        }
+        if path == "/v1/configuration" {
+            #expect(try await world.service.refreshConfiguration() == false)
+        } else {
+            #expect(await world.service.fetchToken(for: url).status == .success)
+        }
+        #expect(world.service.configuration.version == 3)
+        #expect(!log.lines.contains { $0.contains("does not follow this app's") })
+    }
+
     @Test("The descriptions and the dump of a result do not contain its token")
     func printing() async throws {
         let result = try await World().service.fetchToken(for: url)

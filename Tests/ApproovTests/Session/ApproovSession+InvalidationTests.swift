@@ -275,4 +275,55 @@ import Testing
         #expect((result.value as? ApproovError)?.code == .sessionInvalidated)
         #expect(world.apiRequests.count == 1)
     }
+
+    @Test("A download that begins again, because the server sent another part, goes on in a session that finishes")
+    func restartedDownload() async throws {
+        let world = try World()
+        let session = try world.session()
+        let content = Array("the content.".utf8)
+        let isFinished = Shared(false)
+        world.api.value = { request in
+            guard request.headerFields[.range] == nil else {
+                session.finishTasksAndInvalidate()
+                isFinished.value = true
+                return TransportResponse(
+                    status: 206, headerFields: [.eTag: "\"v2\"", .contentRange: "bytes 7-11/12"], url: request.url,
+                    body: ResponseBody(bytes: Array(content[7...])))
+            }
+            guard isFinished.value else {
+                let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                    continuation.yield(Array(content[..<7]))
+                    continuation.finish(throwing: TransportError(.connectionLost, "gone"))
+                }
+                return TransportResponse(
+                    status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "12"], url: request.url, body: ResponseBody(parts))
+            }
+            return TransportResponse(status: 200, headerFields: [:], url: request.url, body: ResponseBody(bytes: content))
+        }
+        let tokens = Shared<[ResumeToken]>([])
+        let request = URLRequest("https://api.test/file")
+        _ = try? await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+        let token = try #require(tokens.value.last)
+        let (file, _) = try await session.download(for: request, resuming: token)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try Data(contentsOf: file) == Data(content))
+        await #expect(throws: ApproovError(.sessionInvalidated, "")) { try await session.data(for: request) }
+    }
+
+    @Test("A task that is made after a session was finished waits for its start, also when the session is then cancelled")
+    func lateTask() async throws {
+        let world = try World()
+        let session = try world.session()
+        session.finishTasksAndInvalidate()
+        let errors = Shared<[any Error]>([])
+        let task = session.dataTask(with: try #require(URL(string: "https://api.test/"))) { _, _, error in
+            if let error { errors.change { $0.append(error) } }
+        }
+        session.invalidateAndCancel()
+        #expect(task.state == .suspended && errors.value.isEmpty)
+        task.resume()
+        #expect(await eventually { task.state == .completed })
+        #expect(errors.value.map { ($0 as? ApproovError)?.code } == [.sessionInvalidated])
+        #expect(world.apiRequests.isEmpty)
+    }
 }

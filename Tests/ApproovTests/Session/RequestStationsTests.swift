@@ -193,6 +193,70 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
+    /// A policy that lets time pass whenever it sees a prepared request, and notes the tokens.
+    private struct SlowPolicy: AttestationPolicy {
+        let clock: ManualClock
+        /// How long each look takes; further ones take no time.
+        let delays: Shared<[Duration]>
+        let tokens = Shared<[String?]>([])
+
+        init(_ clock: ManualClock, _ delays: [Duration]) {
+            self.clock = clock
+            self.delays = Shared(delays)
+        }
+
+        func didPrepare(_ request: URLRequest, changes: RequestChanges) async throws -> URLRequest {
+            tokens.change { $0.append(request.value(forHTTPHeaderField: "Approov-Token")) }
+            let delay: Duration = delays.change { $0.isEmpty ? .zero : $0.removeFirst() }
+            clock.advance(by: delay)
+            return request
+        }
+    }
+
+    private func session(in world: World, policy: any AttestationPolicy) throws -> ApproovSession {
+        var configuration = ApproovSessionConfiguration()
+        configuration.policy = policy
+        return try ApproovSession(
+            wrapping: URLSession(configuration: .ephemeral), service: world.service,
+            trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
+    }
+
+    @Test("If a token expires while the policy looks at the request, the request is prepared again, and sent with another token")
+    func tokenExpiresMeanwhile() async throws {
+        let world = try World()
+        world.authority.script.value.lifetime = 20
+        let policy = SlowPolicy(world.clock, [.seconds(18)])
+        _ = try await session(in: world, policy: policy).data(for: URLRequest("https://api.test/"))
+        let tokens = policy.tokens.value
+        #expect(tokens.count == 2 && Set(tokens).count == 2)
+        #expect(world.apiRequests.map { $0.headerFields[.approovToken] } == Array(tokens.suffix(1)))
+    }
+
+    @Test("A request whose token expires each time that it is prepared is prepared twice, and then sent")
+    func tokenAlwaysExpires() async throws {
+        let world = try World()
+        world.authority.script.value.lifetime = 10
+        let policy = SlowPolicy(world.clock, Array(repeating: .seconds(9), count: 4))
+        let session = try session(in: world, policy: policy)
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(Set(policy.tokens.value).count == 2)
+        #expect(world.apiRequests.count == 1)
+    }
+
+    @Test("A token that is too old when it arrives is sent, because another one would be no newer")
+    func tokenTooOldOnArrival() async throws {
+        let world = try World()
+        world.authority.script.value.lifetime = 10
+        world.authority.script.value.fault = { [unowned world] request in
+            if request.url.target == "/v1/attestations" { world.clock.advance(by: .seconds(12)) }
+            return nil
+        }
+        let policy = SlowPolicy(world.clock, [.seconds(1)])
+        _ = try await session(in: world, policy: policy).data(for: URLRequest("https://api.test/"))
+        #expect(policy.tokens.value.count == 1)
+        #expect(world.apiRequests.count == 1)
+    }
+
     /// A session without a service, whose transport answers at once.
     private func tracking(
         _ transport: InProcessTransport, _ observer: RecordingObserver, _ interceptor: any RequestInterceptor

@@ -55,7 +55,9 @@ extension ApproovSession {
             throw ApproovError(
                 .unsupported, "the wrapped session performs this request, and it cannot resume: use download(for:) without a token")
         }
-        let observation = observed(request, RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight))
+        // Admitted above, so that the second attempt goes on although the session takes no further request.
+        let observation = observed(
+            request, RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight, isAdmitted: true))
         do {
             // At most one more attempt: without a token, no answer is foreign.
             guard let result = try await download(request, token, onToken, onProgress, observation) else {

@@ -66,6 +66,21 @@ struct TokenStation: Sendable {
         return true
     }
 
+    /// Returns the uptime from which a token is no longer sent.
+    ///
+    /// - Parameter outcome: What this station did to the request.
+    /// - Returns: The uptime; nil without a token, or if the token was too old when it arrived, and another one would be no newer.
+    func endOfUse(of outcome: TokenOutcome) -> Duration? {
+        guard let service, let end = outcome.attached?.life?.endOfUse, service.time.uptime < end else { return nil }
+        return end
+    }
+
+    /// Whether an uptime has passed; false for nil.
+    func isPast(_ end: Duration?) -> Bool {
+        guard let service, let end else { return false }
+        return service.time.uptime >= end
+    }
+
     private func hasLostBinding(_ draft: RequestDraft, _ step: RedirectStep) -> Bool {
         step.hasLostBinding || draft.hasLostCredential || step.hasLeftOrigin && isBoundByDefault
     }

@@ -53,10 +53,12 @@ public final class ApproovTask: Sendable {
         self.work = work
         self.cancelled = cancelled
         self.life = life
+        // Another one gets its error when it is started.
+        guard isAdmitted else { return }
         let id = life.note(self)
         guarded.withLock { $0.id = id }
         // The session may have been cancelled before it knew the task.
-        if isAdmitted, life.isCancelled { cancelUnstarted() }
+        if life.isCancelled { cancelUnstarted() }
     }
 
     deinit { forget() }

@@ -1,3 +1,4 @@
+import ApproovBase
 public import CertificatePinning
 public import Foundation
 public import HTTPClient
@@ -41,7 +42,7 @@ public struct ViolationReports: Sendable {
     ) {
         self.url = url
         self.anchors = anchors
-        self.appID = appID ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().lastPathComponent
+        self.appID = appID ?? URL(filePath: RunningExecutable.path).lastPathComponent
         self.appVersion = appVersion
         self.vendorID = vendorID
         self.transport = transport
