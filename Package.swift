@@ -192,6 +192,7 @@ let package = Package(
                 hummingbirdTLS, lifecycle, logging, nioCore, nioPosix, nioSSL, nioTLS, x509,
             ],
             swiftSettings: settings),
+        // ApproovTesting, because `approov demo` makes its servers and certificates with it (Sources/ApproovCLI/Demo).
         .executableTarget(
             name: "ApproovCLI",
             dependencies: [

@@ -64,9 +64,9 @@ extension ApproovError {
 }
 
 extension ApproovError {
-    /// The error of a call of which the server may have executed an earlier request.
+    /// This error, for a call whose earlier request the server may have executed.
     ///
-    /// The error itself may say that its own request was not sent, and can be sent again: that is not true of the whole call.
+    /// The error itself may say that its own request was not sent, and can be sent again. That is not true of the whole call.
     fileprivate var notRetryable: ApproovError {
         guard isRetryable else { return self }
         var error = ApproovError(

@@ -7,8 +7,8 @@
 ///
 /// - OpenSSL frees nothing when the process ends: `exit` would free its tables under the handshakes and signatures of other threads, and
 ///   now and then end the process with SIGSEGV.
-/// - OPENSSL_CONF has no effect, because it may name a file that loads code or weakens TLS. If it is set, no configuration is loaded at
-///   all. Otherwise the system's own openssl.cnf (FIPS providers, for instance) stays in force.
+/// - The file that OPENSSL_CONF names is never loaded, because it may load code or weaken TLS. If the variable is set, OpenSSL loads no
+///   configuration at all, not even the system's. Otherwise the system's openssl.cnf (FIPS providers, for instance) stays in force.
 ///
 /// The priority runs this before every constructor without one, for instance that of CLibCurlStart, which initialises OpenSSL as well.
 __attribute__((constructor(101))) static void start(void) {

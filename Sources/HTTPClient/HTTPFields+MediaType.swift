@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 package import HTTPTypes
 
 extension HTTPFields {
@@ -7,11 +8,7 @@ extension HTTPFields {
     package var mediaType: String {
         let values = self[values: .contentType]
         guard values.count == 1 else { return "" }
-        var type = values[0].utf8.prefix { $0 != UInt8(ascii: ";") }
-        while let first = type.first, isBlank(first) { type.removeFirst() }
-        while let last = type.last, isBlank(last) { type.removeLast() }
-        return Substring(type).lowercased()
+        let type = values[0].utf8.prefix { $0 != UInt8(ascii: ";") }
+        return Substring(OptionalWhitespace.trimmed(type)).lowercased()
     }
 }
-
-private func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -3,7 +3,7 @@ package import HTTPTypes
 extension HTTPFields {
     /// Whether the message has a field with this name.
     ///
-    /// Searches the few fields of a message by index: an iterator copies each whole field, and counts its references.
+    /// Searches the few fields of a message by index, because an iterator copies each whole field and counts its references.
     package func scan(for name: HTTPField.Name) -> Bool { indices.contains { self[$0].name == name } }
 
     /// The value of the field with this name; nil if there is none, or several.

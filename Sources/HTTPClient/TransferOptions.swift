@@ -35,7 +35,7 @@ public struct TransferOptions: Sendable {
     ///
     /// The transport never reads the environment's proxy variables.
     public var proxy: ProxyConfiguration?
-    /// The local IPv4 or IPv6 address to connect from; nil: that of an open connection, or the system's choice.
+    /// The local IPv4 or IPv6 address to connect from; nil leaves the choice to the system, unless an open connection is reused.
     public var localAddress: CanonicalHost?
     /// Overrides whether the method counts as idempotent.
     ///

@@ -22,6 +22,3 @@ public enum OHTTPMediaType {
         return fields
     }
 }
-
-/// Space and horizontal tab.
-func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

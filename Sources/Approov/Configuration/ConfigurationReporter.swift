@@ -21,8 +21,8 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// The authority offers an older configuration than the one in force, another one with the same version, or one that no known key
-    /// signed.
+    /// The authority offers a configuration that is older than the configuration in force, has the same version but other content, or is
+    /// not signed by a known key.
     func authorityBehind(_ error: AttestationError, besides version: Int64) {
         let (finding, end) =
             switch error.code {
@@ -86,7 +86,7 @@ struct ConfigurationReporter: Sendable {
         events.send(.refused(reported))
     }
 
-    /// The stored version in force was replaced by an older one, or by another one with the same number.
+    /// In the store, an older version or another version with the same number has replaced the version in force.
     func outdated(_ stored: Int64, besides inForce: Int64) {
         let what = stored == inForce ? "a different version \(stored)" : "version \(stored)"
         let reported = ApproovError(

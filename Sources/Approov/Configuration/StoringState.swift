@@ -1,6 +1,8 @@
 import Attestation
 
 /// Tracks whether the configuration in force is stored and when to retry; a pure value without clocks, tasks or locks.
+///
+/// ``ConfigurationKeeper`` holds it under its lock.
 struct StoringState {
     /// How long another process may hold the store before that is reported; normally it takes moments.
     static let patience: Duration = .seconds(5)

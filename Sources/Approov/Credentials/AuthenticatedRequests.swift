@@ -24,7 +24,7 @@ import Synchronization
 /// - the response has status 407, because a proxy refused the request;
 /// - the response says `insufficient_scope`, or asks only for what the session adds itself (the challenges `Approov` and
 ///   `Approov-Signature`);
-/// - it is not idempotent, and the server may have executed it: the status is not 401, or the response is that of a redirect that
+/// - it is not idempotent, and the server may have executed it, because the status is not 401 or the response follows a redirect that
 ///   changed the method, such as 303;
 /// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
 /// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).

@@ -30,13 +30,13 @@ public protocol RequestInterceptor: Sendable {
     ///
     /// Logs and observers never show these headers, and after a redirect to another origin the session undoes what the interceptor did to
     /// them, whatever host it leads to. Do not declare a header that the interceptor sets for that host on purpose. An interceptor that calls
-    /// another one must also return that one's names. Read when the session is made; letter case does not count.
+    /// another interceptor must also return the other's names. Read when the session is made; letter case does not count.
     var secretHeaders: Set<String> { get }
 
     /// The user whose credential the interceptor adds; nil, the default, if it does not report changes.
     ///
-    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another one must return that one's.
-    /// Read once, when the session is made.
+    /// The session then tracks its requests, and a change of the user wipes it. An interceptor that calls another interceptor must return
+    /// the other's user scope. Read once, when the session is made.
     var userScope: UserScope? { get }
 
     /// Returns the request to send in place of `request`.

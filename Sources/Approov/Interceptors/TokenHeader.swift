@@ -12,10 +12,12 @@ public struct TokenHeader: Sendable, Hashable {
     public var sendsStatusWithoutToken: Bool
     /// The letters in which the name of a status is sent in the token's place.
     public var statusCase: TokenFetchStatus.LetterCase
-    /// The name of a further header that carries the status of the fetch, with a token as without, in lower case; nil, the default, for none.
+    /// The name of an extra header for the fetch status, which is sent with and without a token.
     ///
-    /// Approov's own SDK calls this header Approov-Status in release 3.8. A message signature covers it only if it is named among the
-    /// signed fields.
+    /// Nil (the default) sends no such header.
+    ///
+    /// The status is sent in lower case. Approov's own SDK calls this header Approov-Status in release 3.8. A message signature covers it
+    /// only if it is named among the signed fields.
     public var statusName: String?
 
     /// Creates the header names.

@@ -35,7 +35,7 @@ final class ClientCounters: Sendable {
         /// The class of a status, or the code of a failure.
         var result: String
 
-        /// Those of a counter without the result, which are those of a timer.
+        /// The labels without the result, which a timer has.
         var dimensions: [(String, String)] {
             [
                 ("method", method), ("host", host), ("attested", isAttested ? "true" : "false"),

@@ -15,7 +15,7 @@ public import FoundationNetworking
 /// - The delay doubles with each attempt, and is random between one half of it and all of it. A server that sends Retry-After
 ///   (RFC 9110, section 10.2.3) decides about the delay; if it asks for more than ``longestDelay``, the caller gets the response.
 ///
-/// A session sends a request again at most eight times, never one whose body is a stream, and not after its
+/// Interceptors can have a request sent again at most eight times, never a request whose body is a stream, and not after the session's
 /// `timeoutIntervalForResource`.
 public struct RetryPolicy: AddingInterceptor {
     /// The maximum number of times that a request is sent again; 2 by default.

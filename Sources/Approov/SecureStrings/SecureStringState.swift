@@ -1,7 +1,7 @@
 /// The rules for the account's secure strings in memory; a value without clocks and locks.
 ///
 /// The newest attestation decides: genuine evidence brings the strings, which live as long as the attestation, and any other takes them
-/// away.
+/// away. ``SecureStrings`` holds it under its lock.
 struct SecureStringState: Sendable {
     /// The longest time for which a rejection is remembered, so that an app which was registered meanwhile soon passes.
     static let longestRejection: Duration = .seconds(30)

@@ -1,6 +1,8 @@
 /// Which tokens that an API rejected are replaced at once; a value without a clock or a lock.
 ///
 /// An API may reject every token: its secret is stale, or the app's attestation fails. Then each request must not fetch a token.
+///
+/// ``ApproovService`` holds it under a lock.
 struct TokenRenewalState {
     /// The age up to which a rejected token is not replaced, and the shortest time between two renewals for one host.
     static let shortestInterval: Duration = .seconds(30)

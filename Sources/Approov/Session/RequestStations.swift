@@ -143,7 +143,7 @@ final class RequestStations: Sendable {
         var isRechecked = false
         var isTokenReplaced = false
         var liveKey = LiveKey()
-        for _ in 0..<Self.maximumAttempts {
+        for attempt in 1...Self.maximumAttempts {
             // 7 way, its first half: keys may have to be fetched. That comes here, so that what stations 4 to 6 add does not age meanwhile.
             if let keys = way.liveKeys(under: hop) {
                 liveKey = try await observation.waiting { [liveKey] in try await liveKey.fetched(from: keys, by: deadline) }
@@ -195,7 +195,7 @@ final class RequestStations: Sendable {
                 continue
             }
             // A server would refuse a token that expired meanwhile. Once, because the next stations may ask the user each time.
-            if !isTokenReplaced, token.isPast(endOfToken) {
+            if !isTokenReplaced, attempt < Self.maximumAttempts, token.isPast(endOfToken) {
                 isTokenReplaced = true
                 continue
             }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// A validator that needs only single header fields of the head.
 ///
-/// The session has it read the fields as they came, because Foundation compares the name with that of each field, in lower case.
+/// The validator reads the fields as they came, because Foundation would compare the name with every field's name in lower case.
 protocol FieldValidating: ResponseValidating {
     /// Does the same as ``ResponseValidating/validate(_:body:)``.
     ///

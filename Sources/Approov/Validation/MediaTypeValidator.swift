@@ -1,4 +1,4 @@
-import ApproovBase
+@_spi(Internals) import ApproovBase
 public import Foundation
 public import FoundationNetworking
 import HTTPTypes
@@ -45,11 +45,7 @@ public struct MediaTypeValidator: FieldValidating {
 
     /// The type and subtype of Content-Type, in lower case; nil without one.
     static func name(inContentType value: String) -> String? {
-        var type = value.utf8.prefix { $0 != UInt8(ascii: ";") }
-        while let byte = type.first, isSpace(byte) { type.removeFirst() }
-        while let byte = type.last, isSpace(byte) { type.removeLast() }
+        let type = OptionalWhitespace.trimmed(value.utf8.prefix { $0 != UInt8(ascii: ";") })
         return type.isEmpty ? nil : Substring(type).lowercased()
     }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }

@@ -1,5 +1,5 @@
 extension Task {
-    /// Waits until this task ends or the caller's task is cancelled, which does not cancel this one.
+    /// Waits until this task ends or the caller's task is cancelled; the cancellation does not reach this task.
     package func waitForEnd() async {
         let (ended, end) = AsyncStream.makeStream(of: Never.self)
         Task<Void, Never> {
@@ -9,7 +9,7 @@ extension Task {
         for await _ in ended {}
     }
 
-    /// The task's value, for a caller that may stop waiting: the work belongs to all who wait for it.
+    /// The task's value, for a caller that may stop waiting while other callers still wait.
     ///
     /// Throws the task's error, or `CancellationError` when the caller's task is cancelled.
     package var valueUnlessCancelled: Success {

@@ -8,8 +8,8 @@ package protocol WorkMark: AnyObject, Sendable {
 
 /// The marks of the work that waits for a task.
 ///
-/// A child task and a task made with `Task {}` inherit the marks of their maker. An operation that callers share works for all of them: it
-/// has marks that begin empty, and each caller joins its own to them, even while the operation runs.
+/// A child task and a task made with `Task {}` inherit the marks of their maker. A shared operation starts without marks. Each caller adds
+/// its own marks when it starts waiting, even if the operation already runs.
 package final class WorkMarks: Sendable {
     /// The marks of the current task; nil if it has none.
     @TaskLocal package static var current: WorkMarks?

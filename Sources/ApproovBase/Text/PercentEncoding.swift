@@ -28,12 +28,21 @@ package enum PercentEncoding {
             if isKept(byte) {
                 encoded.append(byte)
             } else {
-                encoded.append(UInt8(ascii: "%"))
-                encoded.append(digits[Int(byte >> 4)])
-                encoded.append(digits[Int(byte & 15)])
+                appendEscape(of: byte, to: &encoded)
             }
         }
         return encoded
+    }
+
+    /// Appends the escape of a byte, with hexadecimal digits in upper case.
+    ///
+    /// - Parameters:
+    ///   - byte: The byte.
+    ///   - encoded: The encoded bytes before it.
+    package static func appendEscape(of byte: UInt8, to encoded: inout [UInt8]) {
+        encoded.append(UInt8(ascii: "%"))
+        encoded.append(digits[Int(byte >> 4)])
+        encoded.append(digits[Int(byte & 15)])
     }
 
     /// Encodes the UTF-8 of a text: all but unreserved characters.

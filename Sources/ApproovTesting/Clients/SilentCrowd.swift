@@ -13,8 +13,8 @@ package enum SilentCrowd {
     /// - Parameters:
     ///   - server: The server's name, for the printed result.
     ///   - port: The server's port on 127.0.0.1.
-    /// - Throws: `TestServerError` when a connection fails, an answer does not come, or, amid a crowd of 6,000 or more, one took a second: such
-    ///   a crowd has the machine to itself.
+    /// - Throws: `TestServerError` when a connection fails or a response is missing; with 6,000 connections or more also when a response
+    ///   takes a second, because nothing else runs on the machine then.
     package static func surround(_ server: String, port: Int) async throws {
         raiseDescriptorLimit()
         let kept = try RawClient(port: port, from: 3)

@@ -1,3 +1,4 @@
+import ApproovBase
 package import Foundation
 
 /// A run of another program, which is killed when this object is deallocated.
@@ -133,7 +134,7 @@ package final class ChildProcess: Sendable {
 
     /// The file of a program in the running program's folder.
     package static func beside(_ name: String) -> URL {
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: name)
+        URL(filePath: RunningExecutable.path).deletingLastPathComponent().appending(path: name)
     }
 
     /// The built `approov`.

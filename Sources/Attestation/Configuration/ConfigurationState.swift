@@ -4,7 +4,7 @@ package import Foundation
 /// The configuration in force, and the rules for accepting the next one.
 ///
 /// The rules prevent rollback, freezing, configurations of other accounts, and partial updates. This is a value type: accepting a version
-/// returns a new state and leaves the old one unchanged.
+/// returns a new state and leaves the old one unchanged. In an app, `ConfigurationKeeper` of the module `Approov` holds it under its lock.
 package struct ConfigurationState: Sendable {
     /// The most versions in a stored file: every key change since the initial configuration, and the newest version.
     package static let maximumChainLength = 64
@@ -168,17 +168,20 @@ package struct ConfigurationState: Sendable {
         return next
     }
 
-    /// Whether this state has all key changes of another one and further ones, so that a retired key signed the other one's version.
+    /// Whether this state has all key changes of the other state and more.
+    ///
+    /// A retired key then signed the other state's version.
     package func hasLaterKeys(than other: ConfigurationState) -> Bool {
         keyChanges.count > other.keyChanges.count && keyChanges.starts(with: other.keyChanges)
     }
 
     private var keyChanges: ArraySlice<SignedConfiguration> { accepted.configKeys == nil ? chain.dropLast() : chain[...] }
 
-    /// Whether a version is in force, or is one of those that lead to it.
+    /// Whether a version is in force, or leads to the version in force.
     package func contains(_ version: SignedConfiguration) -> Bool { version == acceptedSigned || chain.contains(version) }
 
-    /// Whether the versions of another state follow the one in force: its keys, and not only those of the initial configuration, signed them.
+    /// Whether the versions of another state follow the version in force: the keys of that version signed them, not only the keys of the
+    /// initial configuration.
     ///
     /// - Parameter other: A state with a higher version and the same initial configuration.
     /// - Returns: Whether this state accepts it.

@@ -1,4 +1,4 @@
-import ApproovBase
+@_spi(Internals) import ApproovBase
 import Crypto
 
 /// Computes how a token is bound to a value that travels with it, such as an Authorization header.
@@ -17,18 +17,15 @@ public enum Binding {
     private static func withDigest<Result>(of value: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var value = value
         return value.withUTF8 { bytes in
-            var start = bytes.startIndex
-            var end = bytes.endIndex
-            while start < end, isBlank(bytes[start]) { start += 1 }
-            while end > start, isBlank(bytes[end - 1]) { end -= 1 }
+            let trimmed = UnsafeBufferPointer(rebasing: OptionalWhitespace.trimmed(bytes))
             var hash = SHA256()
-            hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start..<end]))
+            hash.update(bufferPointer: UnsafeRawBufferPointer(trimmed))
             return hash.finalize().withUnsafeBytes(body)
         }
     }
 
     /// Whether the value consists only of spaces and tabs or is empty; no token can be bound to it.
-    public static func isEmpty(_ value: String) -> Bool { value.utf8.allSatisfy(isBlank) }
+    public static func isEmpty(_ value: String) -> Bool { value.utf8.allSatisfy(OptionalWhitespace.contains) }
 
     /// What a request says in one of its binding headers.
     package enum Line: Sendable {
@@ -76,13 +73,7 @@ public enum Binding {
 
     /// Returns the value without leading and trailing spaces and tabs: bytes, not characters, because a mark may follow a space.
     private static func trimmed(_ value: String) -> String {
-        let bytes = value.utf8
-        guard let first = bytes.first, let last = bytes.last, isBlank(first) || isBlank(last) else { return value }
-        guard let start = bytes.firstIndex(where: { !isBlank($0) }), let end = bytes.lastIndex(where: { !isBlank($0) }) else { return "" }
-        return String(Substring(bytes[start...end]))
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+        let trimmed = OptionalWhitespace.trimmed(value.utf8)
+        return trimmed.count == value.utf8.count ? value : String(Substring(trimmed))
     }
 }

@@ -36,8 +36,8 @@ extension Certificate {
         }
     }
 
-    /// Why a certificate that names itself as its issuer is not a root, for a message; nil for a root and for one that names another
-    /// issuer.
+    /// Why a certificate that names itself as its issuer is not a root, for a message; nil for a root, and for a certificate that names
+    /// another issuer.
     var rootFlaw: String? {
         guard !isSelfSigned else { return nil }
         return isSelfIssued || malformedPart != nil ? malformedPart ?? mismatch(withIssuer: self) : nil

@@ -100,17 +100,17 @@ public final class TrustAnchors: Sendable {
     ///
     /// - Parameter path: The path of a file or a folder.
     /// - Throws: ``PinningError`` with code `unreadableFile`, `malformedCertificate`, `noCertificates`, `noAnchors`, `expiredAnchors` when
-    ///   all roots have expired, or `anchorsNotYetValid` when those that have not are not yet valid.
+    ///   all roots have expired, or `anchorsNotYetValid` when no root is valid and at least one will be later.
     public convenience init(contentsOf path: String) throws {
         try self.init(certificates: Certificate.all(at: path))
         try requireValid(at: Date())
     }
 
-    /// Refuses a set of roots of which none is valid: with it, every handshake would fail.
+    /// Refuses a set of roots without a valid root, because every handshake would fail with it.
     ///
     /// - Parameter time: The time to compare with.
-    /// - Throws: ``PinningError`` with code `expiredAnchors` when all roots have expired, or `anchorsNotYetValid` when those that have not
-    ///   are not yet valid.
+    /// - Throws: ``PinningError`` with code `expiredAnchors` when all roots have expired, or `anchorsNotYetValid` when no root is
+    ///   valid and at least one will be later.
     package func requireValid(at time: Date) throws {
         let roots = certificates.filter(\.isSelfSigned)
         let unexpired = roots.filter { $0.notAfter >= time }

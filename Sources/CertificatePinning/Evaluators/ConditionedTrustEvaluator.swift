@@ -25,9 +25,9 @@ extension ServerTrustEvaluating {
     ///   - anchors: The roots.
     ///   - besideSystem: Whether the system's roots are trusted for the host as well.
     /// - Returns: The evaluator with these roots.
-    /// - Throws: ``PinningError`` with code `expiredAnchors` when all of the given roots have expired, or `anchorsNotYetValid` when those
-    ///   that have not are not yet valid; with `besideSystem`, also `noAnchors` when the system has no roots, or `malformedCertificate`
-    ///   when they cannot be read.
+    /// - Throws: ``PinningError`` with code `expiredAnchors` when all given roots have expired, or `anchorsNotYetValid` when no root is
+    ///   valid and at least one will be later; with `besideSystem`, also `noAnchors` when the system has no roots, or
+    ///   `malformedCertificate` when the system's roots cannot be read.
     public func anchored(by anchors: TrustAnchors, besideSystem: Bool = false) throws -> some ServerTrustEvaluating {
         try anchors.requireValid(at: Date())
         let roots = besideSystem ? try anchors.besideSystem() : anchors

@@ -212,7 +212,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 )
         }
         let problem = problems.joined(separator: "; ")
-        // When failures are hard, a look-up that brought no answer at all is repeated at once: it costs no other request any time.
+        // When failures are hard, a look-up that brought no answer at all is repeated at once, because it delays no other request.
         if failure == .soft || wasJudged {
             let lifetime = failure == .soft ? Self.softProblemLifetime : Self.hardProblemLifetime
             cache.store(

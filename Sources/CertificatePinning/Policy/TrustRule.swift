@@ -16,13 +16,13 @@ public struct TrustRule: Sendable {
     public let validatesPath: Bool
     /// Why the rule cannot be used: with a flaw, every server is refused.
     public let flaw: PinningError?
-    /// Receives every server that the rule refuses, and every one that a ``ReportOnlyTrustEvaluator`` would refuse.
+    /// Receives every server that the rule refuses or that a ``ReportOnlyTrustEvaluator`` would refuse.
     ///
     /// A rule with a ``flaw`` judges no server and reports none.
     ///
     /// The closure is called inside the TLS handshake: it must return at once, without I/O.
     public let observer: (@Sendable (TrustViolation) -> Void)?
-    /// Whether the server's certificate may be a trusted self-signed one with CA:TRUE.
+    /// Whether a trusted self-signed certificate with CA:TRUE may be the server's.
     let acceptsSelfSignedServer: Bool
 
     /// Makes a rule.

@@ -6,11 +6,11 @@ extension Certificate {
     private static let maximumURLs: Int32 = 8
     private static let maximumLength = 1_024
 
-    /// Whether the certificate names any revocation source, even one that is not used.
+    /// Whether the certificate names any revocation source, used or not.
     var namesRevocationSource: Bool {
         if X509_get_ext_by_NID(x509, NID_crl_distribution_points, -1) >= 0 { return true }
         guard X509_get_ext_by_NID(x509, NID_info_access, -1) >= 0 else { return false }
-        // An extension that does not parse or occurs twice may name one.
+        // An extension that does not parse or occurs twice may name a source.
         guard let extensionValue = X509_get_ext_d2i(x509, NID_info_access, nil, nil) else { return true }
         let accesses = OpaquePointer(extensionValue)
         defer { AUTHORITY_INFO_ACCESS_free(accesses) }

@@ -9,7 +9,7 @@ struct PathGraph {
     private let isAnchor: [Bool]
     /// The issuers of each certificate; empty for a root and for a certificate that no path leads to.
     private var issuers: [[Int]]
-    /// For each number of certificates that may follow above: how many may stand between each certificate and the server's.
+    /// For each number of certificates that may still follow: how many certificates may stand between each certificate and the server's.
     ///
     /// This shows, without trying a path, where path length constraints (RFC 5280, section 4.2.1.9) or the length limit rule one out.
     private var capacities: [[Int]] = []

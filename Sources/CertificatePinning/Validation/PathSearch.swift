@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Tries the paths of a graph one after the other, at each step the issuer with the shortest way to a root first.
 ///
-/// Unless the budget runs out, it tries every path of the graph from the server's certificate to a root. It abandons a partial path only
-/// if no complete one can be valid.
+/// Unless the budget runs out, it tries every path of the graph from the server's certificate to a root. It abandons a partial path only if
+/// no path that begins with it can be valid.
 struct PathSearch {
     private let graph: PathGraph
     /// The remaining budget.

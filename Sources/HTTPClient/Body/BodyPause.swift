@@ -1,5 +1,6 @@
-/// Hands the parts of a body to a consumer that holds bytes back to send them together with later ones, and tells it when they have waited
-/// long enough.
+/// Hands the parts of a body to a consumer that may hold bytes back to send them together with later bytes.
+///
+/// Tells the consumer when the held bytes have waited long enough.
 package struct BodyPause: Sendable {
     /// What the consumer is told.
     package enum Event: Sendable {

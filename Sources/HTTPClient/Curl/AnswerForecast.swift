@@ -2,7 +2,8 @@ import Synchronization
 
 /// Predicts whether the head of the response to the only request under way will come so soon that its caller may wait for it.
 ///
-/// While several requests are under way, none is predicted: the threads have other work, and requests that leave together cost less.
+/// While several requests are under way, no response is predicted to come soon: the threads have other work, and requests that leave
+/// together cost less.
 final class AnswerForecast: Sendable {
     /// How soon an answer comes that a caller waits for, in nanoseconds; a server in the same data centre answers sooner.
     static let standardLimit: UInt64 = 250_000

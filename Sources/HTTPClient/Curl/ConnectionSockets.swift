@@ -2,14 +2,14 @@ import Foundation
 
 /// The ends of a TCP connection, as far as they tell the connections of one machine apart.
 ///
-/// The local port is not enough: Linux gives the same one to connections with different servers.
+/// The local port is not enough, because Linux gives the same port to connections with different servers.
 struct ConnectionEnds: Hashable {
     private let localPort: UInt16
     /// The server's address, or the proxy's; nil if the system no longer says it, as after a reset.
     private let peer: Peer?
 
     private struct Peer: Hashable {
-        /// The address as one of IPv6, with those of IPv4 in ::ffff:0:0/96.
+        /// The address in the form of IPv6; an IPv4 address lies in ::ffff:0:0/96.
         let address: UInt128
         let port: UInt16
     }
@@ -25,7 +25,7 @@ struct ConnectionEnds: Hashable {
         peer = address.flatMap(Self.number).map { Peer(address: $0, port: UInt16(truncatingIfNeeded: port)) }
     }
 
-    /// Reads the ends of a socket; nil if it is closed, or not one of IP.
+    /// Reads the ends of a socket; nil if it is closed, or no IP socket.
     init?(of socket: Int32) {
         guard let (_, port) = Self.end(of: socket, getsockname) else { return nil }
         localPort = port
@@ -92,7 +92,7 @@ struct ConnectionSockets {
             sockets[own] = socket
             if own.mayEqual(ends) { candidate = socket }
         }
-        // Of two, the connection whose peer is known to be the right one.
+        // If two connections may match, prefer the connection whose peer is known to match.
         let result = sockets[ends] ?? candidate
         sockets[ends] = result
         return result

@@ -5,8 +5,8 @@ import Glibc
 /// Translates libcurl's result codes into errors.
 enum CurlFailure {
     static func error(_ code: CURLcode, of transfer: CurlTransfer) -> TransportError {
-        // libcurl makes another connection when one ends without a response. The refusal of its server must not look as if nothing had been
-        // sent, or the request would be sent again under other rules.
+        // If a connection ends without a response, libcurl opens a second connection. If it then refuses the server, the error must not say
+        // that nothing was sent, because the caller would send the request again under other rules.
         if transfer.wasSent, !transfer.isIdempotent, isRefusal(code) {
             return TransportError(
                 .connectionLost,

@@ -4,7 +4,7 @@ import Foundation
 
 /// The driver's loop: waits for sockets, timers and messages, and lets libcurl work.
 ///
-/// Used by one thread at a time, the one that holds the lock of ``CurlDriver``.
+/// Used only by the thread that holds the lock of ``CurlDriver``.
 final class CurlLoop {
     /// Why ``run()`` ended.
     enum Exit {
@@ -24,14 +24,14 @@ final class CurlLoop {
     /// The pools that take new requests, by generation.
     private var currentPools: [UInt64: CurlPool] = [:]
     /// All pools by number: the current ones, and retired ones whose requests have not ended.
-    private var pools: [UInt32: CurlPool] = [:]
+    private(set) var pools: [UInt32: CurlPool] = [:]
     private var nextPoolNumber: UInt32 = 1
     private var active: [CurlTransfer] = []
     private var readyHeads: [CurlTransfer] = []
     /// The transfers whose request content the server no longer wants.
-    private var refusedUploads: [CurlTransfer] = []
+    var refusedUploads: [CurlTransfer] = []
     /// The transfers whose response has begun over HTTP/2, and whose request's content may not have ended.
-    private var answeredUploads = AnsweredUploads()
+    var answeredUploads = AnsweredUploads()
     private var messages: [CurlMailbox.Message] = []
     private var isStopping = false
     private var nextSweep: UInt64 = .max
@@ -97,7 +97,7 @@ final class CurlLoop {
         // Only here, where no caller runs the loop: a caller ends its turn when it sees that the thread was woken.
         mailbox.acknowledgeWake()
         while true {
-            // With many requests under way, more are about to be posted; requests that leave together cost a fraction of those that do not.
+            // With many requests under way, more are about to be posted, and requests that leave together cost a fraction.
             if active.count >= Self.busy { sched_yield() }
             mailbox.take(into: &messages)
             handleMessages()
@@ -217,7 +217,7 @@ final class CurlLoop {
         }
     }
 
-    private func unpause(_ transfer: CurlTransfer) {
+    func unpause(_ transfer: CurlTransfer) {
         guard transfer.activeIndex >= 0, transfer.suspendedAt == nil else { return }
         transfer.holdsContent = false
         // libcurl delivers what waited. When a callback refuses it, libcurl returns an error but continues as if it had been taken, so the
@@ -295,22 +295,6 @@ final class CurlLoop {
         readyHeads.append(transfer)
     }
 
-    func uploadIsAnswered(of transfer: CurlTransfer) {
-        if transfer.mayBeOverHTTP2 { answeredUploads.insert(transfer) }
-    }
-
-    /// Notes that libcurl has taken all content of a request.
-    func contentIsTaken(of transfer: CurlTransfer) {
-        let count = pools[transfer.poolNumber]?.activeTransfers ?? 0
-        if AnsweredUploads.mayBeAnswered(isHeadComplete: transfer.isHeadComplete, transfersInPool: count) {
-            uploadIsAnswered(of: transfer)
-        }
-    }
-
-    func uploadIsRefused(of transfer: CurlTransfer) {
-        refusedUploads.append(transfer)
-    }
-
     /// Ends finished transfers and hands out the heads that arrived in this round.
     ///
     /// After libcurl's work, not during it, so that a response that arrived complete wakes its reader once.
@@ -340,49 +324,7 @@ final class CurlLoop {
         }
     }
 
-    /// Lets libcurl notice the responses that were complete before the content of their requests was.
-    ///
-    /// libcurl 7.88 sees the end of a response when it reads. When the server ends the stream first, the stream closes when the last of the
-    /// content is sent; libcurl then waits for the socket, which stays silent (on_stream_close in lib/http2.c).
-    private func checkAnsweredUploads() {
-        // Reading may add to the list.
-        for transfer in answeredUploads.takeAll() where transfer.activeIndex >= 0 {
-            guard let pool = pools[transfer.poolNumber] else { continue }
-            let isPaused = transfer.holdsContent || transfer.suspendedAt != nil
-            if transfer.isRefused {
-                // The server does not want the rest of the content. It may not even take it, and libcurl would wait for that. What libcurl
-                // holds during a pause counts as received, and would be lost.
-                if transfer.isComplete, !isPaused { end(transfer, CURLE_OK) } else { answeredUploads.insert(transfer) }
-                continue
-            }
-            // A paused response must not be read; libcurl reads by itself when the pause ends. While the server takes no content, reading
-            // again and again would keep the thread awake.
-            if isPaused || transfer.ends.map(pool.isResting) == true || pool.read(for: transfer) { answeredUploads.insert(transfer) }
-        }
-    }
-
-    /// Ends uploads that the server no longer wants, so that a paused upload does not hold its transfer forever.
-    private func endRefusedUploads() {
-        let refused = refusedUploads
-        refusedUploads.removeAll(keepingCapacity: true)
-        for transfer in refused where transfer.activeIndex >= 0 {
-            // Usually libcurl has given up the content, and only its pause is left. Where the server closes the connection, libcurl has
-            // not, and asks for content again; only once it waits for nothing else can it tell whether the response is complete.
-            if !transfer.isUploadUnpaused || (!transfer.exchange.isPaused && !isAnythingAwaited(by: transfer)) {
-                transfer.isUploadUnpaused = true
-                unpause(transfer)
-            }
-            refusedUploads.append(transfer)
-        }
-    }
-
-    /// Whether libcurl waits for activity on the connection of a transfer.
-    private func isAnythingAwaited(by transfer: CurlTransfer) -> Bool {
-        guard let ends = transfer.ends else { return false }
-        return pools[transfer.poolNumber]?.isWatching(ends) ?? false
-    }
-
-    private func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+    func end(_ transfer: CurlTransfer, _ code: CURLcode) {
         if let breakdown = CurlFailure.http2Breakdown(code) {
             http1OnlyOrigins.note(breakdown, with: transfer.url.origin, now: now)
         } else if code == CURLE_OK, !http1OnlyOrigins.isEmpty, !transfer.easy.isHTTP1Only {
@@ -510,14 +452,8 @@ extension CurlTransfer {
     fileprivate var suspensionLimit: UInt64 { UInt64((options.control?.limit ?? .seconds(60)).wholeMilliseconds) * 1_000_000 }
 
     /// How often to check whether the transfer is idle: an eighth of its timeout, at least 5 ms and at most 1 s.
-    fileprivate var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
-
-    /// Whether a request with content has waited for its response for a while over HTTP/2, where libcurl may have missed it.
-    fileprivate func isSilentUpload(now: UInt64) -> Bool {
-        upload.hasContent && AnsweredUploads.isSilent(isPaused: isPaused, quiet: now - lastActivity, interval: sweepInterval)
-            && mayBeOverHTTP2
-    }
+    var sweepInterval: UInt64 { max(5_000_000, min(idleLimit / 8, 1_000_000_000)) }
 
     /// Whether the transfer waits for our side: a slow reader of the response, or a slow producer of the request.
-    fileprivate var isPaused: Bool { exchange.isPaused || upload.isPaused || suspendedAt != nil }
+    var isPaused: Bool { exchange.isPaused || upload.isPaused || suspendedAt != nil }
 }

@@ -28,7 +28,7 @@ final class CurlPool {
     var idleSince: UInt64
     private let epoll: Int32
     private var watched: [Int32: WatchedSocket] = [:]
-    /// When the first socket is asked about writing again, in the driver's nanoseconds; nil if none rests.
+    /// When the first paused socket is polled for writes again, in the driver's nanoseconds; nil if no socket is paused.
     private(set) var restsUntil: UInt64?
     /// Whether a socket may have been ready to be written to although nothing moved.
     private var hasIdleWrites = false

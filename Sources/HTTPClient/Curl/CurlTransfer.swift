@@ -8,8 +8,8 @@ import Synchronization
 /// One request in libcurl: its easy handle, and the state that libcurl's callbacks read and write.
 ///
 /// `@unchecked Sendable`: the requesting task makes and fills it, then hands it to the driver through the mailbox. From then on the task
-/// touches only `exchange`, `upload` and the cancellation flag, which are safe to share; everything else belongs to the thread that runs
-/// the loop, which is the one that holds the lock of ``CurlDriver``.
+/// touches only `exchange`, `upload` and the cancellation flag, which are safe to share. Everything else belongs to the thread that runs
+/// the loop and so holds the lock of ``CurlDriver``.
 final class CurlTransfer: @unchecked Sendable {
     let easy: CurlEasyHandle
     let exchange = CurlExchange()
@@ -37,7 +37,7 @@ final class CurlTransfer: @unchecked Sendable {
     var hook: TrustHook?
     /// The hook of the connection that the request went out on.
     private(set) var connection: TrustHook?
-    /// Why a callback ended the transfer; libcurl knows only that one did.
+    /// Why a callback ended the transfer; libcurl reports only that a callback ended it.
     var failure: (any Error)?
     /// Whether the request was handed to a connection; a second time would be a resend.
     var wasSent = false
@@ -91,7 +91,7 @@ final class CurlTransfer: @unchecked Sendable {
         isIdempotent = request.isIdempotent
         isHead = request.method == .head
         url = request.url
-        // Here, and not by the driver, because a requesting task frees it: threads that free each other's memory wait for the
+        // Here, and not by the driver, because a requesting task frees it, and threads that free each other's memory wait for the
         // allocator's lock. Most heads fit.
         head.bytes.reserveCapacity(512)
     }
@@ -132,7 +132,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Makes the socket for a connection; -1 if there is none.
     ///
-    /// libcurl 7.88 would make one that programs started by this process inherit, and that then stays open.
+    /// libcurl 7.88 would make a socket that stays open, because programs that this process starts inherit it.
     func makeSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> curl_socket_t {
         let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
         socketError = descriptor < 0 ? errno : nil
@@ -291,7 +291,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether to send the request again.
     ///
     /// Over HTTP/1.1, if HTTP/2 broke down before the response's head was complete, or may have lost the content before the head was handed
-    /// over; over a new connection, if the one that libcurl chose had ended.
+    /// over. Over a new connection, if the server had ended the connection that libcurl chose.
     func canRestart(after code: CURLcode) -> Bool {
         if foundConnectionEnded { return failure == nil && !wasRestarted }
         let isRecoverable = isDoubtful ? !isHeadDelivered : CurlFailure.http2Breakdown(code) != nil && !isHeadComplete

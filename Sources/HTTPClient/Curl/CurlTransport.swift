@@ -20,10 +20,11 @@ import Synchronization
 /// the transport's thread takes over. If servers answer within 0.125 ms, the caller's thread polls for the response for that long before it
 /// sleeps.
 ///
-/// The transport's thread has a request from the start when other requests are under way, when servers take longer to answer, when the
-/// process may use only one processor, or when the task prefers its own executor, such as an event loop.
+/// The transport's thread handles the whole request when other requests are under way, when servers take longer to answer, when the process
+/// may use only one processor, or when the task prefers its own executor, such as an event loop.
 ///
-/// The environment has no influence: variables for proxies, trust stores, key logs and OPENSSL_CONF have no effect.
+/// Environment variables for proxies, trust stores and key logs have no effect. The file that OPENSSL_CONF names is never loaded. If that
+/// variable is set, OpenSSL loads no configuration at all, not even the system's.
 ///
 /// The transport ends, with the requests on it, when ``shutdown()`` is called or its last reference is released. The body of a response
 /// holds a reference until it is released.
@@ -128,7 +129,9 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         }
     }
 
-    /// The first round asks the first place that a certificate names; the second asks all others of those certificates that got no answer.
+    /// The first round asks the first source that each certificate names.
+    ///
+    /// The second round asks all other sources of the certificates without an answer.
     private static let maximumLookupRounds = 2
 
     private func found(

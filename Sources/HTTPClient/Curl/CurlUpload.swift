@@ -201,7 +201,7 @@ final class CurlUpload: Sendable {
     /// - Returns: The descriptor, which the caller must close, and the size in bytes.
     /// - Throws: ``TransportError`` with code `requestBodyFailed` when the file cannot be opened or is not a regular file.
     static func open(_ path: String) throws(TransportError) -> (Int32, Int) {
-        // Non-blocking: a FIFO without a writer must not hang the caller; it is refused below.
+        // Non-blocking, because a FIFO without a writer would hang the caller; the FIFO is refused below.
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw TransportError(.requestBodyFailed, "\(path) cannot be read for upload: \(String(cString: strerror(errno)))")

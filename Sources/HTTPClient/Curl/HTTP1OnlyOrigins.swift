@@ -1,13 +1,13 @@
 /// The origins that get only HTTP/1.1 for a while, because HTTP/2 broke down with them.
 ///
-/// libcurl 7.88 ends many HTTP/2 streams whose response is complete with RST_STREAM: every one without Content-Length, and others whose
-/// END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) treat 200 of these in 30 seconds as an attack and end the
-/// connection, with everything under way on it (GOAWAY, ENHANCE_YOUR_CALM). One such end is enough to switch, since the next connection
+/// libcurl 7.88 sends RST_STREAM on many HTTP/2 streams whose response is complete: on every stream without Content-Length, and on a stream
+/// whose END_STREAM it has not read yet. Servers on SwiftNIO (Hummingbird, Vapor) treat 200 resets in 30 seconds as an attack and end the
+/// connection, with everything under way on it (GOAWAY, ENHANCE_YOUR_CALM). One such end is enough to switch, because the next connection
 /// would fare no better.
 ///
-/// A single stream that the server resets says nothing about the others: a handler may have failed. Only several in a row count, without an
-/// HTTP/2 response between them, as from a server that demands HTTP/1.1 (HTTP_1_1_REQUIRED). Connections that break without GOAWAY are
-/// common and do not count.
+/// A single stream that the server resets says nothing about the others, because a handler may have failed. Only several resets in a row,
+/// without an HTTP/2 response between them, count. A server that demands HTTP/1.1 causes them (HTTP_1_1_REQUIRED). Connections that break
+/// without GOAWAY are common and do not count.
 struct HTTP1OnlyOrigins {
     /// How long an origin gets HTTP/1.1, in nanoseconds.
     static let duration: UInt64 = 600_000_000_000

@@ -1,9 +1,9 @@
 /// Counts the streams that libcurl resets on one HTTP/2 connection, so that the connection is replaced before its server gives it up.
 ///
-/// A cancelled request resets its stream. libcurl 7.88 also resets that of every response that has no content, or no Content-Length,
-/// although the server has ended the stream (http2_handle_stream_close in lib/http2.c). Servers limit resets (CVE-2023-44487): SwiftNIO ends a connection with 200 in 30 seconds,
-/// and with it the requests on it. A connection is replaced after 50 in 30 seconds: with 49 before them, and 100 requests still on their
-/// way (SwiftNIO's limit), fewer than 200 have been reset.
+/// A cancelled request resets its stream. libcurl 7.88 also resets the stream of every response that has no content, or no Content-Length,
+/// although the server has ended the stream (http2_handle_stream_close in lib/http2.c). Servers limit resets (CVE-2023-44487): at 200
+/// resets in 30 seconds, SwiftNIO ends the connection and every request on it. The driver replaces a connection after 50 resets in 30
+/// seconds. Even with 49 resets in the previous window and 100 requests in flight (SwiftNIO's limit), the total is 199.
 ///
 /// Used only by the thread that runs the loop.
 struct ResetWatch {

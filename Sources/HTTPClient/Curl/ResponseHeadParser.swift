@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import HTTPTypes
 
 /// Parses the header section that libcurl delivered line by line (RFC 9112, sections 4 and 5); libcurl writes HTTP/2's in the same form.
@@ -15,7 +16,9 @@ enum ResponseHeadParser {
         return head
     }
 
-    /// Parses a trailer section (RFC 9110, section 6.5); a malformed one counts as none, which every recipient must expect anyway.
+    /// Parses a trailer section (RFC 9110, section 6.5).
+    ///
+    /// Ignores a malformed section, because recipients must cope with missing trailers anyway.
     static func trailers(_ bytes: [UInt8]) -> HTTPFields {
         bytes.withUnsafeBufferPointer { bytes in
             var rest = bytes[...]
@@ -36,7 +39,7 @@ enum ResponseHeadParser {
             while let line = nextLine(&rest) {
                 guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].lowercased == "transfer-encoding" else { continue }
                 let codings = line[(colon + 1)...].split(separator: UInt8(ascii: ","))
-                if codings.contains(where: { trimmed($0).lowercased == "chunked" }) { return true }
+                if codings.contains(where: { OptionalWhitespace.trimmed($0).lowercased == "chunked" }) { return true }
             }
             return false
         }
@@ -65,7 +68,7 @@ enum ResponseHeadParser {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
         else { return nil }
-        let value = trimmed(line[(colon + 1)...])
+        let value = OptionalWhitespace.trimmed(line[(colon + 1)...])
         // A value's bytes are kept as they are (RFC 9110, section 5.5); ASCII is read as text, which takes a quarter of the time.
         return value.allSatisfy { $0 < 0x80 }
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) : HTTPField(name: name, value: value)
@@ -91,15 +94,6 @@ enum ResponseHeadParser {
         guard line.endIndex == space + 4 || line[space + 4] == UInt8(ascii: " ") else { return nil }
         return (String(decoding: line[..<space], as: UTF8.self), status)
     }
-
-    private static func trimmed(_ value: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
-        var (start, end) = (value.startIndex, value.endIndex)
-        while start < end, isBlank(value[start]) { start += 1 }
-        while start < end, isBlank(value[end - 1]) { end -= 1 }
-        return value[start..<end]
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {

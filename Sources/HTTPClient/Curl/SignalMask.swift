@@ -18,7 +18,7 @@ enum SignalMask {
         return work()
     }
 
-    /// Takes the SIGPIPE that waits for this thread, if one does.
+    /// Takes the SIGPIPE that is pending for this thread, if there is one.
     private static func discardPipeSignal() {
         var pending = sigset_t()
         sigpending(&pending)

@@ -1,21 +1,22 @@
 /// Predicts from the last waits for something short whether the next one will be short.
 struct WaitForecast {
-    /// The longest wait that is short, in nanoseconds; 0: none is.
+    /// The longest wait that is short, in nanoseconds; 0 if no wait is.
     let limit: UInt64
     /// The mean of the waits so far, in nanoseconds; the last ones weigh most.
     private var mean: UInt64
 
-    /// Begins with long waits: up to twenty short ones change the forecast.
+    /// Begins with the forecast "long"; see ``longest`` for what changes it.
     init(limit: UInt64) {
         self.limit = limit
         mean = limit * Self.longest
     }
 
-    /// Forgets the waits so far; up to twenty short ones change the forecast again.
+    /// Forgets the waits so far, and begins again with the forecast "long".
     mutating func reset() { mean = limit * Self.longest }
 
-    /// A longer wait than this many limits counts as this many, so that one of them changes the forecast, and twenty short ones change it
-    /// back at the latest.
+    /// A wait counts as at most `limit` × this number.
+    ///
+    /// One wait of that length turns the forecast to "long", and about twenty waits of at most half the limit turn it back.
     private static let longest: UInt64 = 8
 
     /// Whether the next wait will probably be short.

@@ -3,15 +3,16 @@ import CLibCurl
 /// A socket of libcurl, and the events of it that the kernel reports.
 ///
 /// While a server's HTTP/2 window is used up, libcurl 7.88 goes on asking whether the socket can be written to, which it always can. The
-/// driver would spin until the server reads. So a socket that is only ever ready to be written to, without any content moving, is not asked
-/// about writing for a moment, or until something arrives.
+/// driver would spin until the server reads. If a socket keeps reporting that it is writable and no content moves, the driver stops polling
+/// it for writes for 20 ms, or until data arrives.
 struct WatchedSocket {
-    /// From this many such events on; each event of a socket that is really written to sends several KiB, and libcurl asks for content after
-    /// 64 KiB at the latest.
+    /// The number of idle write events after which polling for writes pauses.
+    ///
+    /// A working upload never reaches it: each event sends several KiB, and libcurl asks for more content at least every 64 KiB.
     static let patience = 64
-    /// How many of them are enough after a rest.
+    /// The number of idle write events that suffice after a pause.
     static let patienceAfterRest = 4
-    /// How long writing is not asked about, in nanoseconds.
+    /// How long polling for writes pauses, in nanoseconds.
     static let rest: UInt64 = 20_000_000
 
     /// The events that libcurl wants.
@@ -20,14 +21,14 @@ struct WatchedSocket {
     var registered: UInt32 = 0
     /// The events in a row at which nothing moved and nothing arrived.
     private(set) var idleWrites = 0
-    /// Until when writing is not asked about, in the driver's nanoseconds; nil if it is.
+    /// When the pause of polling for writes ends, in the driver's nanoseconds; nil while the socket is polled for writes.
     private(set) var restsUntil: UInt64?
 
     init(wanted: UInt32) { self.wanted = wanted }
 
     /// The events that the kernel should report.
     ///
-    /// Never none: the pool would think that the kernel does not know the socket.
+    /// Never 0, because the pool reads 0 as "not registered with epoll".
     var effective: UInt32 {
         let others = wanted & ~UInt32(clibcurl_epoll_out)
         return restsUntil == nil || others == 0 ? wanted : others
@@ -46,12 +47,12 @@ struct WatchedSocket {
             return
         }
         idleWrites += 1
-        // The kernel keeps a socket without any event, but the pool would think that it does not know it.
+        // A socket that is polled for writes alone goes on: the pool reads a registration for no event as "not registered with epoll".
         guard idleWrites >= Self.patience, wanted & UInt32(clibcurl_epoll_in) != 0 else { return }
         restsUntil = now + Self.rest
     }
 
-    /// Ends the rest, to ask about writing again.
+    /// Ends the pause, to poll for writes again.
     mutating func wake() {
         idleWrites = Self.patience - Self.patienceAfterRest
         restsUntil = nil

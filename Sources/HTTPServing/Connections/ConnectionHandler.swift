@@ -56,8 +56,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends a connection in order, unless it has received a request meanwhile, which the table may not know yet because the request's task
-    /// begins later.
+    /// Closes the connection in order, unless a request has just arrived.
+    ///
+    /// The table may not know that request yet, because the request's task starts later.
     ///
     /// An answer that the client does not read delays the end one time; the second time, the connection is cut. A server that stops waits for
     /// answers as long as it waits for requests.

@@ -6,8 +6,8 @@ internal import NIOCore
 /// over. Three rules keep one client from locking out the others:
 /// - A client (an address, or a /64 of IPv6) has its share of the places. One more connection replaces the client's own connection that has
 ///   been without a request for the longest time; when all of them have requests, the new one is refused.
-/// - When every place is taken, the client with the most connections loses one to the new connection: the one that has been without a
-///   request for the longest time or, when all have requests, the one that has been busy for the longest time.
+/// - When every place is taken, the client with the most connections loses one to the new connection: its connection that has been without
+///   a request for the longest time or, when all have requests, its connection that has been busy for the longest time.
 /// - A connection must complete its handshake, and send the first byte of a request, within a few seconds each.
 struct ConnectionPlaces<ID: Hashable & Sendable>: Sendable {
     /// The owner of a connection.

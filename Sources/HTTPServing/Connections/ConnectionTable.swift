@@ -20,7 +20,7 @@ final class ConnectionTable: Sendable {
 
     private struct State {
         var places: ConnectionPlaces<ID>
-        /// The clients' addresses: those of the connections or, behind proxies, those that the proxies named.
+        /// The clients' addresses: the connections' remote addresses or, behind proxies, the addresses that the proxies named.
         ///
         /// A socket that the client has reset has no address any more.
         var addresses: [ID: SocketAddress] = [:]
@@ -195,7 +195,7 @@ final class ConnectionTable: Sendable {
         for ids in Dictionary(grouping: silent, by: { ObjectIdentifier($0.channel.eventLoop) }).values { judge(ids) }
     }
 
-    /// Cuts connections of one event loop of which nothing came in time.
+    /// Cuts connections of one event loop that sent nothing in time.
     ///
     /// The loop may have been busy for longer than the timeout, and the bytes may wait in the sockets. So it reads for a while before the
     /// connections are judged.

@@ -52,7 +52,7 @@ struct ComponentReader {
             output.append(UInt8(ascii: "?"))
             if let query = request.target.queryText { output.append(contentsOf: query) }
         case .queryParameter:
-            // All of them are of one request: the message, or the one that it answers.
+            // All query parameters are of one request: the message itself, or the request that it answers.
             let query = readQuery ?? QueryParameters(request.target.queryText ?? ""[...].utf8)
             readQuery = query
             for case .name(let name) in component.parameters { output.append(contentsOf: try query.value(of: name)) }

@@ -1,4 +1,4 @@
-internal import ApproovBase
+@_spi(Internals) internal import ApproovBase
 
 /// Reads a field that is a dictionary of a known shape, such as Signature-Input: strictly and in one pass.
 ///
@@ -76,10 +76,10 @@ struct StructuredFieldReader {
             guard !members.contains(where: { $0.key == key }) else { throw Duplicate() }
             guard members.count < Self.maximumCount else { throw Malformed() }
             members.append(Member(key: key, value: value))
-            skip(Self.isBlank)
+            skip(OptionalWhitespace.contains)
             guard position < text.count else { return }
             guard take() == UInt8(ascii: ",") else { throw Malformed() }
-            skip(Self.isBlank)
+            skip(OptionalWhitespace.contains)
             guard position < text.count else { throw Malformed() }
         }
     }
@@ -222,8 +222,6 @@ struct StructuredFieldReader {
     private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
         while position < text.count, isSkipped(text[position]) { position += 1 }
     }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     /// Whether a key may begin with this character (RFC 9651, section 3.1.2).
     static func beginsKey(_ byte: UInt8) -> Bool {

@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import HTTPTypes
 
 /// The field lines of a section while they are read, with the rules for each (RFC 9292, section 3.6).
@@ -100,7 +101,7 @@ struct FieldSection {
     /// Classifies a value by RFC 9113, section 8.2.1.
     private static func kind(of value: Span<UInt8>) -> Kind {
         guard !value.isEmpty else { return .text }
-        guard !isWhitespace(value[0]), !isWhitespace(value[value.count - 1]) else { return .invalid }
+        guard !OptionalWhitespace.contains(value[0]), !OptionalWhitespace.contains(value[value.count - 1]) else { return .invalid }
         // A loop without an early exit is vectorised.
         let isText = value.withUnsafeBufferPointer { $0.reduce(0 as UInt8) { $0 | ($1 &- 0x20 > 0x5e ? 1 : 0) } == 0 }
         guard !isText else { return .text }

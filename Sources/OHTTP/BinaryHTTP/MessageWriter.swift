@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import Foundation
 import HTTPTypes
 
@@ -82,9 +83,7 @@ struct MessageWriter {
         bytes.append(contentsOf: name)
         field.withUnsafeBytesOfValue { value in
             // White space around a value is not part of it (RFC 9110, section 5.5), and would make the message invalid.
-            var value = value[...]
-            while let first = value.first, isWhitespace(first) { value.removeFirst() }
-            while let last = value.last, isWhitespace(last) { value.removeLast() }
+            let value = OptionalWhitespace.trimmed(value)
             VariableLengthInteger.append(value.count, to: &bytes)
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: value))
         }

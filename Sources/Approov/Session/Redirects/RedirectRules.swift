@@ -93,7 +93,8 @@ enum RedirectRules {
 
     /// Whether a header field may go to an origin other than the one it was meant for.
     ///
-    /// This is a list of the fields that may. Any other name may carry a credential, as X-Api-Key does, and no list of those is complete.
+    /// This is a list of the fields that may. Any other name may carry a credential, as X-Api-Key does, and no list of credential fields is
+    /// complete.
     ///
     /// - Parameter name: The field's name in lower case.
     /// - Returns: Whether the field may go along.
