@@ -44,8 +44,8 @@ extension AuthorityStore {
 
     /// Registers executables as a file names them, in one transaction: all of them, or none.
     ///
-    /// Executables that are already registered get the new label, and keep their date. They keep their expiry unless the file has one, or
-    /// it has passed: then they do not expire any more.
+    /// Executables that are already registered get the new label, and keep their date. An expiry in the file replaces theirs. Without it,
+    /// they keep an expiry that is still in the future, and lose an expiry that has passed.
     /// - Parameter executables: As for ``addRegistrations(_:)``; an expiry of nil says nothing about the expiry.
     /// - Returns: What changed.
     /// - Throws: ``AuthorityError`` with code `malformedMeasurement`; with code `invalidConfiguration` when an expiry is not a date.

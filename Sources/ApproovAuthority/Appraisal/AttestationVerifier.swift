@@ -8,7 +8,7 @@ internal import Logging
 
 /// The Verifier of RFC 9334, section 3: issues challenges and judges evidence, independently of HTTP.
 struct AttestationVerifier: Sendable {
-    /// The lifetime of limited-use tokens, in seconds, unless that of other tokens is shorter.
+    /// The longest lifetime of limited-use tokens, in seconds; they have the lifetime of other tokens if it is shorter.
     static let limitedUseLifetime: Int64 = 60
 
     let store: AuthorityStore
@@ -101,11 +101,11 @@ struct AttestationVerifier: Sendable {
             secureStrings: secrets.strings, messageSigningKey: secrets.signingKey, customToken: secrets.customToken)
     }
 
-    /// Makes the token's claims, those of a decoy as those of a genuine token.
+    /// Makes the token's claims, for a decoy just as for a genuine token.
     ///
     /// For an oblivious host no claim names the app. Address, device and key would tell the API and the gateway who is calling, and the
-    /// relay exists to hide that. Only `anno` tells those apps from others that pass because the policy makes an exception for them, or whose
-    /// environment has a flag.
+    /// relay exists to hide that. Only `anno` distinguishes apps: it marks an app that passed by a policy exception or whose environment
+    /// raised a flag.
     private func claims(
         _ verified: VerifiedEvidence, _ verdict: EvidenceAppraiser.Verdict, host: CanonicalHost, isOblivious: Bool, lifetime: Int64,
         from address: String?, at date: Date, _ snapshot: StoreSnapshot

@@ -16,7 +16,7 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable, CustomStr
     case registrationExpired = "registration-expired"
     /// The device's policy is ``DevicePolicy/alwaysFail``.
     case alwaysFail = "always-fail"
-    /// The proof of a development key is malformed, or that of another key than the account's.
+    /// The proof of a development key is malformed, or was made with a key that is not the account's.
     case developmentKeyWrong = "development-key-wrong"
     /// The app has a development key, and the account's policy accepts none.
     case developmentKeyOff = "development-key-off"

@@ -96,7 +96,9 @@ public struct Authority: Service, CustomStringConvertible {
                 }
             }
         } catch {
-            logger.error("the authority's earlier URL cannot be read from the store", metadata: ["error": "\(error)"])
+            logger.error(
+                "the authority's earlier URL cannot be read from the store, so its URL and pins are not written; restart it",
+                metadata: ["error": "\(error)"])
         }
         await onReady(url)
     }

@@ -9,6 +9,7 @@ struct AuthorityUpkeep: Sendable {
     /// Well below one second, within which a change must take effect.
     static let interval = Duration.milliseconds(250)
     private static let purgeInterval = Duration.seconds(60)
+    private static let rememberingInterval = Duration.seconds(5)
 
     let store: AuthorityStore
     let unwritten: UnwrittenEndpoint
@@ -21,15 +22,19 @@ struct AuthorityUpkeep: Sendable {
     ///   then.
     func run() async throws {
         var lastPurge = time.uptime
+        var lastRemembering: Duration?
         var failing: Set<String> = []
         while !Task.isCancelled {
             try await attempt("changes of the store cannot be loaded; the settings in force stay", &failing) {
                 if try await store.refresh() { logger.info("administrative change loaded") }
             }
-            try await attempt("the authority's URL and pins cannot be written to the store", &failing) {
-                guard let endpoint = unwritten.value else { return }
-                try await store.remember(endpoint)
-                unwritten.set(nil)
+            if unwritten.value != nil, lastRemembering.map({ time.uptime - $0 >= Self.rememberingInterval }) ?? true {
+                lastRemembering = time.uptime
+                try await attempt("the authority's URL and pins cannot be written to the store", &failing) {
+                    guard let endpoint = unwritten.value else { return }
+                    try await store.remember(endpoint)
+                    unwritten.set(nil)
+                }
             }
             try await attempt("the configuration cannot be renewed", &failing) {
                 if try await store.renewConfigurationIfDue() { logger.info("next configuration signed") }

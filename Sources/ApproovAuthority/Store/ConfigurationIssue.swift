@@ -57,7 +57,9 @@ enum ConfigurationIssue {
     /// - Throws: ``AuthorityError`` with code `configurationRefused` when there are too many versions, or too many bytes.
     static func checkKeyChanges(in database: Database) throws {
         let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM configuration") ?? 0
-        let bytes = try Int.fetchOne(database, sql: "SELECT SUM(LENGTH(document)) FROM configuration") ?? 0
+        // The newest version may grow later.
+        let changes = try Int.fetchOne(database, sql: "SELECT SUM(LENGTH(document)) FROM configuration WHERE changesKeys") ?? 0
+        let bytes = changes + SignedConfiguration.maximumBytes
         // A client stores the versions as a JSON array: brackets, and a comma before all but the first.
         guard count <= ConfigurationState.maximumChainLength, bytes + count + 1 <= ConfigurationState.maximumSerializedBytes else {
             throw AuthorityError(

@@ -78,18 +78,33 @@ struct StoreDatabase: Sendable {
     }
 
     /// Writes in one transaction.
+    /// - Parameters:
+    ///   - isDurable: Whether the transaction survives a power failure, which takes a write to the disk. Otherwise it survives the process.
+    ///   - body: Writes.
+    /// - Returns: The value of `body`.
     /// - Throws: Any error of `body`, and nothing is written then; ``AuthorityError`` with code `unsupported` when the store was opened for
     ///   reading; with code `storeNewer` when another process has upgraded the store; with code `storeUnusable`, also when its file was
     ///   removed or replaced.
-    func write<Value: Sendable>(_ body: @Sendable @escaping (Database) throws -> Value) async throws -> Value {
+    func write<Value: Sendable>(
+        isDurable: Bool = true, _ body: @Sendable @escaping (Database) throws -> Value
+    ) async throws -> Value {
         guard !isReading else {
             throw AuthorityError(.unsupported, "the store was opened only for reading; open it for changing")
         }
         do {
-            return try await connections.write { database in
-                try file.check()
-                try schema.checkVersion(database)
-                return try body(database)
+            return try await connections.writeWithoutTransaction { database in
+                // The pool sets NORMAL, with which the last commits may be lost.
+                if isDurable { try database.execute(sql: "PRAGMA synchronous = FULL") }
+                defer { if isDurable { try? database.execute(sql: "PRAGMA synchronous = NORMAL") } }
+                var value: Value?
+                try database.inTransaction {
+                    try file.check()
+                    try schema.checkVersion(database)
+                    value = try body(database)
+                    return .commit
+                }
+                guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                return value
             }
         } catch let error as DatabaseError {
             throw AuthorityError(error)
@@ -115,9 +130,6 @@ struct StoreDatabase: Sendable {
         var configuration = configuration
         configuration.maximumReaderCount = Self.readers
         let pool = try DatabasePool(path: path, configuration: configuration)
-        // FULL: a commit survives a power failure. Apps may already have the configuration that it made, with a new key or version. Not in
-        // `prepareDatabase`: after that, the pool sets NORMAL.
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         if !isCurrent { try schema.upgrade(pool) }
         return pool
     }
@@ -153,22 +165,21 @@ struct StoreDatabase: Sendable {
     /// The file of the database, as it was just before it was opened.
     private struct File: Sendable {
         private let path: String
-        private let inode: UInt64?
+        private let status: FileStatus?
 
         init(_ path: String) {
             self.path = path
-            inode = Self.inode(at: path)
+            status = FileStatus(path, followsLink: false)
         }
 
         /// Checks that the file is still there: SQLite would go on with one that was removed, and other processes would not see it.
         func check() throws {
-            guard Self.inode(at: path) == inode else {
+            guard let status, let now = FileStatus(path, followsLink: false), now.inode == status.inode, now.device == status.device else {
                 throw AuthorityError(
                     .storeUnusable,
-                    "\(path) was removed or replaced while this process used it; put the right store there, and restart this process")
+                    "\(path) was removed or replaced while this process used it; stop every process that uses it, put the right store there "
+                        + "without the replaced one's \(path)-wal and \(path)-shm, and start again")
             }
         }
-
-        private static func inode(at path: String) -> UInt64? { FileStatus(path, followsLink: false)?.inode }
     }
 }

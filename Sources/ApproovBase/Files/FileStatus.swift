@@ -14,6 +14,8 @@ package struct FileStatus: Equatable, Sendable {
     package let size: Int
     /// The number of the file in its file system: a file that is replaced gets another one.
     package let inode: UInt64
+    /// The number of the file system.
+    package let device: UInt64
     /// When the content was last changed, since 1970.
     package let modified: Duration
 
@@ -42,6 +44,7 @@ package struct FileStatus: Equatable, Sendable {
         owner = status.st_uid
         size = Int(status.st_size)
         inode = UInt64(status.st_ino)
+        device = UInt64(status.st_dev)
         modified = .seconds(status.st_mtim.tv_sec) + .nanoseconds(status.st_mtim.tv_nsec)
     }
 }

@@ -104,7 +104,8 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
         }
         if demo, let publicURL, !Self.isOfThisMachine(URL(string: publicURL)) {
             throw ValidationError(
-                "--demo serves only this machine, because its keys are public: omit --public-url, or omit --demo to make your own account.")
+                "--demo serves only this machine, because its keys are public: omit --public-url. To make your own account, omit --demo, and name another "
+                    + "folder with --data.")
         }
     }
 
@@ -120,9 +121,11 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
             throw CommandFailure("\(self.store.directory.path) holds an account that is not the demo's; name another folder with --data")
         }
         if !demo, try DemoAccount.isDemo(store) {
-            remarks.note(
-                "\(self.store.path) holds the demo account, whose keys are public: serve it with --demo, or name another folder with "
-                    + "--data", level: .warning)
+            let holding = "\(self.store.path) holds the demo account, whose keys are public"
+            guard publicURL.map({ Self.isOfThisMachine(URL(string: $0)) }) ?? true else {
+                throw CommandFailure("\(holding); name another folder with --data")
+            }
+            remarks.note("\(holding): serve it with --demo, or name another folder with --data", level: .warning)
         }
         if case .own = tls, !demo {
             remarks.note(

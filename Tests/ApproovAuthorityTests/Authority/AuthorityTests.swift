@@ -209,6 +209,7 @@ import Testing
         try await RunningAuthority.with(store: store, configuration: .loopback(), time: account.clock) { authority in
             #expect(try await store.endpoint() == nil)
             try await store.database.connections.write { try $0.execute(sql: "DROP TRIGGER broken") }
+            account.clock.advance(by: .seconds(5))
             await account.clock.passUpkeep()
             let endpoint = try #require(try await store.endpoint())
             #expect(endpoint.url == authority.url)

@@ -180,14 +180,16 @@ struct StoreDatabaseTests {
         await refuses(.storeUnusable) { try await account.store.setRejectionReasons(true) }
     }
 
-    @Test("A commit survives a power failure: the connection that writes waits for the disk")
+    @Test("A change of the store waits for the disk, so that it survives a power failure; a redemption does not wait")
     func isSynchronous() async throws {
         let account = try await AuthorityBench()
-        let level = try await account.store.database.connections.writeWithoutTransaction { database in
-            try Int.fetchOne(database, sql: "PRAGMA synchronous")
+        let database = account.store.database
+        // 1 is NORMAL, 2 is FULL.
+        for (isDurable, level) in [(true, 2), (false, 1), (true, 2)] {
+            #expect(try await database.write(isDurable: isDurable) { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == level)
         }
-        // 2 is FULL.
-        #expect(level == 2)
+        await #expect(throws: CancellationError.self) { try await database.write { _ in throw CancellationError() } }
+        #expect(try await database.write(isDurable: false) { try Int.fetchOne($0, sql: "PRAGMA synchronous") } == 1)
     }
 
     @Test("An open store whose file is removed or replaced is neither read nor written any more", arguments: [false, true])

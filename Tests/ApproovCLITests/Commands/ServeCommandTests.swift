@@ -110,6 +110,9 @@ struct ServeCommandTests {
         #expect(demo.exitCode == 0 && !demo.errors.contains("holds the demo account"), "\(demo.errors)")
         let without = try await serving(["--data", data]) { _ in }
         #expect(without.exitCode == 0 && without.errors.contains("\(data) holds the demo account"), "\(without.errors)")
+        let open = try await Approov.run(
+            "serve", "--data", data, "--public-url", "https://authority.example.com", "--listen", "127.0.0.1:0")
+        #expect(open.exitCode == 1 && open.errors.contains("\(data) holds the demo account"), "\(open.errors)")
     }
 
     @Test("An address that cannot be listened on is an error that names it, and no store is made or lost")
