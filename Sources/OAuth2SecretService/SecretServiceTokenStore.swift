@@ -99,15 +99,15 @@ public final class SecretServiceTokenStore: PlacedTokenStore {
     /// Stores a token for a key that has none.
     ///
     /// - Parameters:
-    ///   - token: The token to store; nil to store none.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: `OAuth2Error` as ``token(for:)`` and ``store(_:for:)`` do.
-    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+    public func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
         let item = item(key)
         return try await locks.withLockHeld(for: key, timeout: lockTimeout) {
             guard try await self.read(item) == nil else { return false }
-            if let token { try await self.write(token, to: item) }
+            try await self.write(token, to: item)
             return true
         }
     }

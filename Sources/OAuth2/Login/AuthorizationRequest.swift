@@ -97,33 +97,35 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
 
     func grant(fromQuery query: String) throws -> AuthorizationCodeGrant { try grant(from: parameters(ofQuery: query)) }
 
-    /// The parameters of a redirect that has the state of this request.
+    /// The parameters of a redirect by name, and the name of one that occurs twice.
+    typealias Parameters = (values: [String: String], repeated: String?)
+
+    /// The parameters of a redirect that has the state of this request, and has it once.
     ///
     /// - Parameter query: The redirect's query.
-    /// - Returns: The parameters by name.
+    /// - Returns: The parameters.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused`; another page may then have sent the redirect.
-    func parameters(ofQuery query: String) throws -> [String: String] {
+    func parameters(ofQuery query: String) throws -> Parameters {
         guard let pairs = FormText.decode(query, limit: Self.maximumParameters) else {
             throw Self.refused("its query is malformed or has more than \(Self.maximumParameters) parameters")
         }
         var values: [String: String] = [:]
-        for (name, value) in pairs {
-            guard values.updateValue(value, forKey: name) == nil else {
-                throw Self.refused("the parameter \(LoggableText.name(name)) occurs twice")
-            }
-        }
+        let repeated = pairs.filter { values.updateValue($0.value, forKey: $0.name) != nil }.map { $0.name }
+        guard !repeated.contains("state") else { throw Self.repeats("state") }
         guard let state = values["state"], OAuth2Text.isEqual(state, self.state) else {
             throw Self.refused("its state is not that of this request, so another page may have sent it")
         }
-        return values
+        return (values, repeated.first)
     }
 
     /// Returns the grant for the code of the server's answer.
     ///
-    /// - Parameter values: The parameters of a redirect that has the state of this request.
+    /// - Parameter parameters: The parameters of a redirect that has the state of this request.
     /// - Returns: The grant.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused` or `authorizationRefused`.
-    func grant(from values: [String: String]) throws -> AuthorizationCodeGrant {
+    func grant(from parameters: Parameters) throws -> AuthorizationCodeGrant {
+        if let name = parameters.repeated { throw Self.repeats(name) }
+        let values = parameters.values
         let isIssuerMissing = client.server.alwaysSendsIssuer && values["iss"] == nil
         if let issuer = client.server.issuer, isIssuerMissing || (values["iss"] ?? issuer) != issuer {
             throw Self.refused("it names another issuer than the server's, or none (RFC 9207)")
@@ -141,6 +143,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     }
 
     private static func withoutQuery(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
+
+    private static func repeats(_ name: String) -> OAuth2Error { refused("the parameter \(LoggableText.name(name)) occurs twice") }
 
     private static func refused(_ flaw: String) -> OAuth2Error {
         OAuth2Error(.redirectRefused, "the redirect was refused: \(flaw)", serverError: nil)

@@ -8,7 +8,7 @@ struct LoopbackLimits: Sendable {
     var connectionTimeout: Duration = .seconds(5)
     /// The most connections at a time; further ones wait in the system's queue.
     var maximumConnections = 16
-    /// How long no connection is accepted after the system refused one, for example because the process has too many open files.
+    /// The pause before the next `accept` after the system refused one, for example because the process has too many open files.
     var acceptPause: Duration = .milliseconds(100)
     /// Accepts a connection of the listening socket; returns a descriptor, or -1 and sets `errno`.
     var accept: @Sendable (Int32) -> Int32 = { Glibc.accept($0, nil, nil) }

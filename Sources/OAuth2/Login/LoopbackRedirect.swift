@@ -52,8 +52,9 @@ public final class LoopbackRedirect: Sendable {
     ///   - timeout: How long the user has; five minutes by default.
     /// - Returns: The grant for the code; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
     /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user or the server refused, with code `redirectRefused` when the
-    ///   redirect has the request's state but another issuer than the server's, or no code, with code `timedOut` when the time is over, and
-    ///   with code `configurationError` when this listener was used before or is not that of the request; `CancellationError`.
+    ///   redirect has the request's state but another issuer than the server's, no code, or a parameter twice, with code `timedOut` when
+    ///   the time is over, and with code `configurationError` when this listener was used before or is not that of the request;
+    ///   `CancellationError`.
     public func grant(for request: AuthorizationRequest, timeout: Duration = .seconds(300)) async throws -> AuthorizationCodeGrant {
         guard request.redirectURI == redirectURI else {
             throw OAuth2Error(
@@ -73,8 +74,8 @@ public final class LoopbackRedirect: Sendable {
             continuation.yield(
                 taken.serve(until: stop) { query -> AuthorizationCodeGrant? in
                     // Without the state, another page may have sent it: the user's own redirect can still come.
-                    guard let values = try? request.parameters(ofQuery: query) else { return nil }
-                    return try request.grant(from: values)
+                    guard let parameters = try? request.parameters(ofQuery: query) else { return nil }
+                    return try request.grant(from: parameters)
                 })
             continuation.finish()
         }.start()

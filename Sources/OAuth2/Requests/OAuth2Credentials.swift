@@ -106,7 +106,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from the
     /// store all the same.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; if it could be read, the server was
-    ///   asked to revoke it all the same.
+    ///   asked to revoke it all the same. The error of the store if it cannot be read at first, and then has the token of another user than
+    ///   the one who was logged in here: call the method again to log that user out.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
             let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
@@ -138,41 +139,41 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
         let remembered = state.withLock { $0.login }
         var token: BearerToken?
-        /// The log-in that must end; nil for the one that is stored.
-        var login: String?
+        /// The first failure, after which the store is tried once more.
+        var failure: (any Error)?
         /// Whether a token is another user's. The app's own token is removed whichever process has fetched it.
-        func mustStay(_ stored: BearerToken) -> Bool { authorization.level == .user && login.map { $0 != stored.loginID } ?? false }
-        var (attempts, isEmpty) = (0, true)
-        do {
-            while let stored = try await store.token(for: key) {
+        func isForeign(_ stored: BearerToken, to login: String?) -> Bool {
+            authorization.level == .user && login.map { $0 != stored.loginID } ?? false
+        }
+        var (attempts, isEmpty) = (0, false)
+        while true {
+            do {
+                guard let stored = try await store.token(for: key) else {
+                    isEmpty = true
+                    break
+                }
                 // The store has lost the token that must be revoked.
-                if mustStay(stored) { return (token, nil) }
-                (token, login) = (stored, stored.loginID)
+                if isForeign(stored, to: token?.loginID) { return (token, nil) }
+                // Without a token to compare with, it may be another process's log-in, or one of this process whose storing failed.
+                if token == nil, let failure, isForeign(stored, to: remembered) { return (nil, failure) }
+                token = stored
                 guard attempts < Self.maximumAttempts else { throw Self.keepsChanging }
                 attempts += 1
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
-            }
-        } catch let error as OAuth2Error where error.code == .storeBusy || error.isUnanswered {
-            // Another process changes the token: one that is removed unread could be another user's. Or the user was asked to unlock the
-            // store: another call would ask, or wait, again.
-            return (token, error)
-        } catch {
-            // Without a token to compare with, this log-out is for the user who was logged in here last.
-            login = login ?? remembered
-            do {
-                if let stored = try await store.token(for: key) {
-                    if mustStay(stored) { return (token, nil) }
-                    (token, isEmpty) = (stored, false)
-                }
+            } catch let error as OAuth2Error where error.code == .storeBusy || error.isUnanswered {
+                // Another process changes the token: one that is removed unread could be another user's. Or the user was asked to unlock
+                // the store: another call would ask, or wait, again.
+                return (token, error)
             } catch {
-                isEmpty = false
+                guard failure == nil else { break }
+                failure = error
             }
         }
         do {
-            if isEmpty {
+            if isEmpty, authorization.level == .user {
                 // What an earlier failure left behind, and not the token of a user who has logged in since the store was read.
-                _ = try await store.replaceNothing(with: nil, for: key)
+                try (store as? FileTokenStore)?.removeLeftovers(for: key)
             } else {
                 // A store that cannot read or replace a token may still be able to remove it.
                 try await store.remove(for: key)

@@ -1,6 +1,8 @@
 internal import ApproovBase
 
 /// What the tasks of one process know about renewals, besides the store; a value without a lock.
+///
+/// ``OAuth2Credentials`` holds it under its lock.
 struct RenewalState {
     /// A renewal under way, which all requests of one log-in share.
     struct Flight {

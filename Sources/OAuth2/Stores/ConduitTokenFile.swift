@@ -60,9 +60,10 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         guard let token = try token() else { return false }
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
-            let isNew = try await store.replaceNothing(with: token, for: key)
+            let isNew = try await store.storeIfAbsent(token, for: key)
             if isNew {
-                guard try await store.token(for: key) == token else {
+                // The token of a user who has logged in since then stays.
+                guard let found = try await store.token(for: key), found == token || found.loginID != token.loginID else {
                     throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
                 }
             }

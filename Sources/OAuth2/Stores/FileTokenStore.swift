@@ -83,20 +83,11 @@ public final class FileTokenStore: PlacedTokenStore {
     /// Stores a token for a key that has none.
     ///
     /// - Parameters:
-    ///   - token: The token to store; nil to remove only what is left of an earlier file, such as one that was set aside.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
-    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
-        guard let token else {
-            guard try hasFolder() else { return true }
-            return try withFileLock(key) {
-                // Without opening it: as in ``erase(_:)``, the folder need not be safe.
-                guard FileStatus(self.path(key), followsLink: false) == nil else { return false }
-                try self.delete(key)
-                return true
-            }
-        }
+    public func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
         try makeFolder()
         return try withFileLock(key) {
             guard try self.readLocked(key) == nil else { return false }
@@ -167,6 +158,15 @@ public final class FileTokenStore: PlacedTokenStore {
     package func erase(_ key: TokenKey) throws {
         guard try hasFolder() else { return }
         try withFileLock(key) { try self.delete(key) }
+    }
+
+    /// Removes what an earlier failure left of a token, such as a file that was set aside; a token stays.
+    package func removeLeftovers(for key: TokenKey) throws {
+        guard try hasFolder() else { return }
+        try withFileLock(key) {
+            // Without opening it: as in ``erase(_:)``, the folder need not be safe.
+            if FileStatus(self.path(key), followsLink: false) == nil { try self.delete(key) }
+        }
     }
 
     private func readLocked(_ key: TokenKey) throws -> BearerToken? {

@@ -65,14 +65,14 @@ public final class KeyringTokenStore: PlacedTokenStore {
     /// Stores a token for a key that has none.
     ///
     /// - Parameters:
-    ///   - token: The token to store; nil to store none.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
-    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+    public func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
         try locks.withLock(for: key) {
             guard try self.read(key) == nil else { return false }
-            if let token { try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key)) }
+            try KernelKeyring.write(TokenRecord.bytes(of: token), named: self.description(key))
             return true
         }
     }

@@ -50,11 +50,11 @@ public final class MemoryTokenStore: ImmediateTokenStore {
     /// Stores a token for a key that has none.
     ///
     /// - Parameters:
-    ///   - token: The token to store; nil to store none.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: Nothing.
-    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+    public func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
         tokens.withLock { tokens in
             guard tokens[key] == nil else { return false }
             tokens[key] = token

@@ -65,9 +65,10 @@ public struct TokenMigration: Sendable {
             // Another process may log a user in at the destination at any time, whose token stays.
             var isStored = false
             if let copy { isStored = try await destination.replace(copy, with: token, for: key) }
-            if !isStored { isStored = try await destination.replaceNothing(with: token, for: key) }
+            if !isStored { isStored = try await destination.storeIfAbsent(token, for: key) }
             if isStored {
-                guard try await destination.token(for: key) == token else {
+                // The token of a user who has logged in since then stays.
+                guard let found = try await destination.token(for: key), found == token || found.loginID != token.loginID else {
                     throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
                 }
                 copy = token

@@ -39,14 +39,16 @@ public protocol TokenStore: Sendable {
 
     /// Stores a token for a key that has none.
     ///
-    /// A migration and a log-out use this, so that they never touch the token of a user who logged in meanwhile. A store that several
-    /// processes share looks and stores under its lock. The default implementation does not, and overwrites a log-in in between.
+    /// The default reads, and then stores: another process may store in between. Implement it if several processes share your store, or if
+    /// your store wraps another one.
+    ///
+    /// A migration uses this, so that it never overwrites the token of a user who logged in meanwhile.
     /// - Parameters:
-    ///   - token: The token to store; nil to remove only what an earlier failure left behind.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
-    func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool
+    func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool
 
     /// Runs `body` while no other caller of this method, in any process that shares the store, runs one for the same key.
     ///
@@ -61,16 +63,16 @@ public protocol TokenStore: Sendable {
 }
 
 extension TokenStore {
-    /// By default, two steps: the token is looked for, and then stored.
+    /// Reads, and then stores: another process may store in between.
     ///
     /// - Parameters:
-    ///   - token: The token to store; nil to remove only what an earlier failure left behind.
+    ///   - token: The token to store.
     ///   - key: What the token belongs to.
-    /// - Returns: Whether the key had no token.
+    /// - Returns: Whether the key had no token, so that this one was stored.
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
-    public func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+    public func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
         guard try await self.token(for: key) == nil else { return false }
-        if let token { try await store(token, for: key) } else { try await remove(for: key) }
+        try await store(token, for: key)
         return true
     }
 }

@@ -15,7 +15,7 @@ struct SecretServiceCallsTests {
             { try await store.store(Samples.token("s3cret"), for: Samples.key()) },
             { try await store.remove(for: Samples.key()) },
             { _ = try await store.replace(Samples.token("s3cret"), with: nil, for: Samples.key()) },
-            { _ = try await store.replaceNothing(with: Samples.token("s3cret"), for: Samples.key()) },
+            { _ = try await store.storeIfAbsent(Samples.token("s3cret"), for: Samples.key()) },
         ]
         for call in calls {
             let error = await #expect(throws: OAuth2Error.self) { try await call() }

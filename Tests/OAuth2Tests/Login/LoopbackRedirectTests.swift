@@ -62,7 +62,8 @@ import Testing
         let good = waiting.good
         #expect(try await waiting.get("/callback?code=evil&state=guess") == "400")
         #expect(try await waiting.get("/callback?code=evil") == "400")
-        #expect(try await waiting.get(good + "&code=evil") == "400")
+        #expect(try await waiting.get("/callback?code=evil&code=evil&state=guess") == "400")
+        #expect(try await waiting.get(good + "&state=guess") == "400")
         #expect(try await waiting.get("/callback") == "404")
         #expect(try await waiting.get("/favicon.ico") == "404")
         #expect(try await waiting.get("/callback/?code=c&state=\(waiting.request.state)") == "404")
@@ -141,7 +142,10 @@ import Testing
 
     @Test(
         "An answer that has the state but cannot be used ends the wait with the reason",
-        arguments: [("code=c1&iss=https%3A%2F%2Fevil.test", "another issuer"), ("error=%22", "its error is malformed"), ("x=1", "no code")])
+        arguments: [
+            ("code=c1&iss=https%3A%2F%2Fevil.test", "another issuer"), ("error=%22", "its error is malformed"), ("x=1", "no code"),
+            ("code=c1&code=c2", "occurs twice"),
+        ])
     func unusable(answer: String, reason: String) async throws {
         let waiting = try Waiting(issuer: "https://login.test")
         try #require(try await waiting.get("/callback?\(answer)&state=\(waiting.request.state)") == "200")

@@ -1,4 +1,6 @@
+import ApproovBase
 import ApproovTesting
+import Foundation
 import Testing
 
 @testable import OAuth2
@@ -13,6 +15,16 @@ import Testing
         credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: store)
     }
 
+    private static let failure = OAuth2Error(.storeFailed, "the store cannot be read")
+
+    /// Makes the next read fail, and then does something after each further one.
+    private func failOnce(then next: (@Sendable () async throws -> Void)? = nil) {
+        store.onRead.value = { [store] in
+            store.onRead.value = next
+            throw Self.failure
+        }
+    }
+
     /// The refresh tokens that the server was asked to revoke.
     private var revoked: [String?] { transport.requests.map { $0.form["token"] } }
 
@@ -21,18 +33,88 @@ import Testing
         get async throws { try await store.base.token(for: credentials.key)?.accessToken }
     }
 
-    @Test("A log-out whose first read fails revokes the token that it removes, and another user's token stays", arguments: [false, true])
-    func failedRead(changesUser: Bool) async throws {
+    @Test("A log-out whose first read fails revokes the token that it removes")
+    func failedRead() async throws {
         try await credentials.logIn(Samples.token("alice", refresh: "ra"))
-        let (store, key) = (store, credentials.key)
-        store.onRead.value = {
+        failOnce()
+        try await credentials.logOut()
+        #expect(revoked == ["ra"])
+        #expect(try await stored == nil)
+    }
+
+    @Test("A log-out whose first read fails reports it when the store then has another user's token, and the next one ends that log-in")
+    func failedReadOfAnotherUser() async throws {
+        try await credentials.logIn(Samples.token("alice", refresh: "ra"))
+        // The store takes the token, and fails nevertheless, so that alice is still remembered.
+        store.onStore.value = { [store] in
+            store.onStore.value = nil
+            throw Self.failure
+        }
+        await #expect(throws: Self.failure) { try await credentials.logIn(Samples.token("bob", refresh: "rb")) }
+        failOnce()
+        await #expect(throws: Self.failure) { try await credentials.logOut() }
+        #expect(revoked.isEmpty)
+        #expect(try await stored == "bob")
+        try await credentials.logOut()
+        #expect(revoked == ["rb"])
+        #expect(try await stored == nil)
+    }
+
+    @Test("A log-out whose second read finds the store busy, or not unlocked, reports that, and the token stays", arguments: [false, true])
+    func unansweredSecondRead(isBusy: Bool) async throws {
+        try await credentials.logIn(Samples.token("alice", refresh: "ra"))
+        failOnce {
+            var error = OAuth2Error(isBusy ? .storeBusy : .storeFailed, "the store does not answer")
+            error.isUnanswered = !isBusy
+            throw error
+        }
+        await #expect(throws: OAuth2Error(isBusy ? .storeBusy : .storeFailed, "")) { try await credentials.logOut() }
+        #expect(try await stored == "alice")
+    }
+
+    @Test("A log-out removes a token that cannot be read at all")
+    func unreadable() async throws {
+        try await credentials.logIn(Samples.token("alice", refresh: "ra"))
+        store.onRead.value = { throw Self.failure }
+        try await credentials.logOut()
+        #expect(revoked.isEmpty)
+        #expect(try await stored == nil)
+    }
+
+    @Test("A log-out whose first read fails leaves the token of a user whom another process logs in after the second one")
+    func changeAfterSecondRead() async throws {
+        try await credentials.logIn(Samples.token("alice", refresh: "ra"))
+        failOnce { [store, key = credentials.key] in
             store.onRead.value = nil
-            if changesUser { try await store.store(Samples.token("bob", refresh: "rb"), for: key) }
-            throw OAuth2Error(.storeFailed, "the store cannot be read")
+            try await store.store(Samples.token("bob", refresh: "rb"), for: key)
         }
         try await credentials.logOut()
-        #expect(revoked == (changesUser ? [String?]() : ["ra"]))
-        #expect(try await stored == (changesUser ? "bob" : nil))
+        #expect(revoked == ["ra"])
+        #expect(try await stored == "bob")
+    }
+
+    @Test("A log-out of the app also removes a token that another process stores after it has found none")
+    func emptyStoreOfApp() async throws {
+        let app = try OAuth2Credentials(
+            endpoints: Samples.endpoints(over: transport), authorization: Authorization(level: .client), store: store)
+        store.onRead.value = { [store, key = app.key] in
+            store.onRead.value = nil
+            try await store.store(Samples.token("theirs"), for: key)
+        }
+        try await app.logOut()
+        #expect(try await store.base.token(for: app.key) == nil)
+    }
+
+    @Test("After a log-out from a damaged token nothing remains of its file")
+    func damaged() async throws {
+        let folder = try TemporaryFolder()
+        let files = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k")))
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: files)
+        try await credentials.logIn(Samples.token())
+        let path = files.path(credentials.key)
+        try PrivateFile(path: path).write(Array("damaged".utf8))
+        try await credentials.logOut()
+        #expect(FileStatus(path) == nil && FileStatus(path + ".damaged") == nil)
     }
 
     @Test("A log-out that finds no token leaves that of a user whom another process logs in meanwhile", arguments: [false, true])

@@ -43,13 +43,14 @@ import Testing
         #expect(try await store.token(for: key) == newer)
     }
 
-    @Test("A user who logs in while the file's token moves keeps the token")
-    func loggedIn() async throws {
+    @Test("A user who logs in after the file's token was stored, or was read back, keeps the token", arguments: [false, true])
+    func loggedIn(isReadBack: Bool) async throws {
         let folder = try TemporaryFolder()
         let file = try file(Self.content, in: folder)
         let (store, key) = (RacingStore(), try Samples.key())
-        store.onRead.value = {
-            store.onRead.value = nil
+        let hook = isReadBack ? store.onRead : store.onStore
+        hook.value = {
+            hook.value = nil
             try await store.store(Samples.token("bob"), for: key)
         }
         _ = try await file.move(to: store, for: key)

@@ -67,20 +67,21 @@ import Testing
         #expect(try await place.store.token(for: place.key) == nil)
     }
 
-    @Test("A token that is stored in place of none leaves one that is there; without a token, what was set aside is removed")
-    func replaceNothing() async throws {
+    @Test("A token is stored only where there is none, and what was set aside is removed without the token")
+    func storeIfAbsent() async throws {
         let place = try Place()
         let (first, second) = (try Samples.token("a"), try Samples.token("b"))
-        #expect(try await place.store.replaceNothing(with: nil, for: place.key))
+        try place.store.removeLeftovers(for: place.key)
         #expect(FileStatus(place.folder.path("tokens")) == nil)
-        #expect(try await place.store.replaceNothing(with: first, for: place.key))
-        for token in [second, nil] { #expect(try await !place.other.replaceNothing(with: token, for: place.key)) }
+        #expect(try await place.store.storeIfAbsent(first, for: place.key))
+        #expect(try await !place.other.storeIfAbsent(second, for: place.key))
+        try place.other.removeLeftovers(for: place.key)
         #expect(try await place.store.token(for: place.key) == first)
         // A damaged token counts as one.
         try Data("damaged".utf8).write(to: URL(filePath: place.path))
-        #expect(await place.thrown { _ = try await place.other.replaceNothing(with: second, for: place.key) } == .tokenDamaged)
+        #expect(await place.thrown { _ = try await place.other.storeIfAbsent(second, for: place.key) } == .tokenDamaged)
         #expect(FileStatus(place.path + ".damaged") != nil)
-        #expect(try await place.other.replaceNothing(with: nil, for: place.key))
+        try place.other.removeLeftovers(for: place.key)
         #expect(FileStatus(place.path) == nil && FileStatus(place.path + ".damaged") == nil)
     }
 

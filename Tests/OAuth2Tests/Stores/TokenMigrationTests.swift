@@ -65,13 +65,16 @@ import Testing
         #expect(try await source.token(for: key) == nil)
     }
 
-    @Test("A user who logs in to the new store while another one's token moves keeps the token")
-    func loggedIn() async throws {
+    @Test(
+        "A user who logs in to the new store after another one's token was stored there, or was read back, keeps the token",
+        arguments: [false, true])
+    func loggedIn(isReadBack: Bool) async throws {
         let key = try Samples.key()
         let (source, destination) = (MemoryTokenStore(), RacingStore())
         try await source.store(Samples.token("alice"), for: key)
-        destination.onRead.value = {
-            destination.onRead.value = nil
+        let hook = isReadBack ? destination.onRead : destination.onStore
+        hook.value = {
+            hook.value = nil
             try await destination.store(Samples.token("bob"), for: key)
         }
         _ = try await TokenMigration(from: source, to: destination).run([key])

@@ -6,6 +6,8 @@ final class RacingStore: TokenStore {
     let base = MemoryTokenStore()
     /// What happens after each read, before the reader goes on.
     let onRead = Shared<(@Sendable () async throws -> Void)?>(nil)
+    /// What happens after a token was stored in the place of another one, or of none, before the writer goes on.
+    let onStore = Shared<(@Sendable () async throws -> Void)?>(nil)
     /// Whether someone has the turn.
     let isHeld = Shared(false)
 
@@ -15,7 +17,10 @@ final class RacingStore: TokenStore {
         return token
     }
 
-    func store(_ token: BearerToken, for key: TokenKey) async throws { try await base.store(token, for: key) }
+    func store(_ token: BearerToken, for key: TokenKey) async throws {
+        try await base.store(token, for: key)
+        try await onStore.value?()
+    }
 
     func remove(for key: TokenKey) async throws { try await base.remove(for: key) }
 
@@ -23,8 +28,10 @@ final class RacingStore: TokenStore {
         try await base.replace(expected, with: token, for: key)
     }
 
-    func replaceNothing(with token: BearerToken?, for key: TokenKey) async throws -> Bool {
-        try await base.replaceNothing(with: token, for: key)
+    func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool {
+        guard try await base.storeIfAbsent(token, for: key) else { return false }
+        try await onStore.value?()
+        return true
     }
 
     func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value {
