@@ -24,17 +24,18 @@
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
-/// A name is secret if it contains a word such as "password", "token", "secret" or "session", is equal to a shorter one such as "key", has
-/// such a one as "pin" as its last part, or is one of ``secretNames``. Only letters and digits count, and
-/// letter case does not. Names that end with "type", "endpoint", "expires_in" and the like, as `token_type` does, and ``keptNames`` are not
-/// secret.
+/// A name is secret if it contains a long word such as `password`, equals a short word such as `key`, has a short word such as `pin` as its
+/// last part, or is listed in ``secretNames``. Parts end at other characters than letters and before capitals, as in `user_pin` and
+/// `userPin`. Otherwise only letters and digits count. Case does not. Names that end with "type", "endpoint", "expires_in" and the like, as
+/// `token_type` does, and ``keptNames`` are not secret.
 ///
 /// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
 /// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments, unless they are
 ///   JSON objects or arrays,
-/// - passwords in URLs and in `Basic` credentials, unless they are words of less than 16 letters, or JSON objects or arrays,
+/// - passwords in URLs and in `Basic` credentials, and the user's name in `Basic` credentials with an empty password, unless they are words
+///   of less than 16 letters, or JSON objects or arrays,
 /// - the values of settings in text,
 /// - users' names that have a letter and a digit, in `Basic` credentials and in the URLs of the head, and named values of their fragments,
 /// - cookies, unless they are words of less than 16 letters,

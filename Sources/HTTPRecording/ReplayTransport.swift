@@ -17,14 +17,15 @@ import Synchronization
 /// their recording, and the last one answers all further requests.
 ///
 /// Exchanges with the same `Range`, and with `If-None-Match` and `If-Modified-Since` if the request has them, come before others. A
-/// response with status 206, 304 or 416 that was recorded with such fields answers no request without them.
+/// response with status 206, 304 or 416 that was recorded with such fields answers no request without them; other responses do.
 ///
 /// No server proves anything here, so a session with a service refuses this transport.
 public final class ReplayTransport: TestOnlyTransport {
     private let folder: RecordingFolder
     private let unmatched: UnmatchedRequests
     private let redactor: Redactor?
-    private let ignoresOrigin: Bool
+    /// The origins that references in a response's fields lose.
+    private let servedOrigins: Set<String>
     private let answers: Mutex<RecordedAnswers>
 
     /// Reads the recording; bodies are read when they are needed.
@@ -41,16 +42,17 @@ public final class ReplayTransport: TestOnlyTransport {
         try self.init(from: folder, unmatched: unmatched, comparingBodiesBy: redaction, ignoringOrigin: false)
     }
 
-    /// As the public one; `ignoringOrigin` answers requests to any host, for a server that has its own name, and takes the recorded origin
-    /// from the references that a client follows.
+    /// As the public one; `ignoringOrigin` answers requests to any host, for a server that has its own name, and takes the origins of all
+    /// exchanges from the references that a client follows.
     package init(
         from folder: URL, unmatched: UnmatchedRequests, comparingBodiesBy redaction: RecordingRedaction?, ignoringOrigin: Bool
     ) throws {
         self.folder = RecordingFolder(folder)
         self.unmatched = unmatched
         redactor = try redaction.map { try Redactor($0) }
-        ignoresOrigin = ignoringOrigin
-        answers = Mutex(RecordedAnswers(try self.folder.exchanges(), ignoresOrigin: ignoringOrigin))
+        let exchanges = try self.folder.exchanges()
+        servedOrigins = ignoringOrigin ? Set(exchanges.compactMap { try? TransportURL($0.exchange.url).origin }) : []
+        answers = Mutex(RecordedAnswers(exchanges, ignoresOrigin: ignoringOrigin))
     }
 
     /// Answers the request.
@@ -91,7 +93,7 @@ public final class ReplayTransport: TestOnlyTransport {
         } catch {
             throw RecordingFolder.missing("\(folder.path(of: name)) is damaged: \(error.reason)")
         }
-        if ignoresOrigin { fields = RecordedURL.withoutOrigin(fields, of: exchange.url) }
+        if !servedOrigins.isEmpty { fields = RecordedURL.withoutOrigins(servedOrigins, in: fields, of: exchange.url) }
         if fields[.contentLength] != nil, method != .head, exchange.status != 304 { fields[.contentLength] = String(body.count) }
         return fields
     }

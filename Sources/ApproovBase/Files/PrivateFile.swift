@@ -77,9 +77,13 @@ package struct PrivateFile: Sendable {
 
     /// Makes the file with `content` unless there is one.
     ///
+    /// - Parameters:
+    ///   - content: The content.
+    ///   - removingUnsynchronised: Whether the file is removed when its folder cannot be synchronised. Only for a file that no other
+    ///     process uses as soon as it is there.
     /// - Returns: False when another process was first; its file is unchanged.
-    /// - Throws: `FileError.fileWriteFailed`; no file of this call is then left.
-    package func create(_ content: [UInt8]) throws(FileError) -> Bool {
+    /// - Throws: `FileError.fileWriteFailed`. With `removingUnsynchronised` no file of this call is then left.
+    package func create(_ content: [UInt8], removingUnsynchronised: Bool = false) throws(FileError) -> Bool {
         let temporary = try writeTemporary(content)
         // Unlike rename, link does not replace: of two that come at once one loses.
         let result = link(temporary, path)
@@ -91,6 +95,10 @@ package struct PrivateFile: Sendable {
                 throw refusal(.fileWriteFailed, "cannot be made", number)
             }
             return false
+        }
+        guard removingUnsynchronised else {
+            try syncFolder()
+            return true
         }
         do throws(FileError) {
             try syncFolder("cannot be made, because its folder cannot be synchronised")
@@ -129,7 +137,7 @@ package struct PrivateFile: Sendable {
         let ends = path.indices.dropFirst().filter { path[$0] == "/" } + [path.endIndex]
         var number: Int32 = 0
         for end in ends { number = mkdir(String(path[..<end]), 0o700) == 0 ? 0 : errno }
-        // Of those above, which others may have made meanwhile, the last one tells.
+        // Ignore failures for parent folders, because another process may have made them. Only the last `mkdir` counts.
         guard number != 0, number != EEXIST else { return try checkFolder(path) }
         let reason = String(cString: strerror(number))
         throw FileError(

@@ -11,8 +11,9 @@ import HTTPTypes
 ///     await server.stop()
 ///
 /// Requests match by method, path and query; scheme, host and port of the recorded URL do not count. URLs in `Location`,
-/// `Content-Location` and `Link` are served without scheme, host and port if these are those of the recorded URL, so that clients stay on
-/// this server. URLs with others are served as recorded: a client that follows them leaves this server, as it does with URLs in bodies.
+/// `Content-Location` and `Link` are served without scheme, host and port if the recording has an exchange with the same ones, so that
+/// clients stay on this server. Other URLs are served as recorded: a client that follows them leaves this server, as it does with URLs in
+/// bodies.
 public final class ReplayServer: Sendable {
     /// The URL of the server's root with `localhost` as its host, without a trailing slash.
     public let url: String

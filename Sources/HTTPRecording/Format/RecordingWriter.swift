@@ -151,7 +151,7 @@ final class RecordingWriter: Sendable {
     }
 
     private func create(_ name: String, _ content: [UInt8]) throws(FileError) {
-        guard try PrivateFile(path: "\(folder)/\(name)").create(content) else {
+        guard try PrivateFile(path: "\(folder)/\(name)").create(content, removingUnsynchronised: true) else {
             throw FileError(
                 .fileWriteFailed,
                 "\(folder)/\(name) exists: another RecordingTransport, of this or another process, records into this folder; give each a"

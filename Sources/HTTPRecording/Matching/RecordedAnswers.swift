@@ -41,7 +41,8 @@ struct RecordedAnswers: Sendable {
 
     /// The next exchange that answers a request: the first unused one, else the last, which then answers again and again.
     ///
-    /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may.
+    /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may. If
+    /// the request has none, all exchanges with the whole content answer it in their order.
     ///
     /// - Parameters:
     ///   - method: The request's method.
@@ -59,7 +60,7 @@ struct RecordedAnswers: Sendable {
             guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
             return digest == recorded
         }
-        let exact = candidates.filter { entries[$0].conditions.cover(conditions) }
+        let exact = conditions.exist ? candidates.filter { entries[$0].conditions.cover(conditions) } : []
         let matching = exact.isEmpty ? candidates.filter { !entries[$0].needsConditions } : exact
         guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
         entries[index].isUsed = true

@@ -42,15 +42,22 @@ struct RecordedURL: Sendable, Hashable {
         return url[url.index(begin, offsetBy: 2)...].prefix { $0 != "/" }
     }
 
-    /// The fields with `Location`, `Content-Location` and `Link` without the origin of a URL, so that clients of another server stay there.
-    static func withoutOrigin(_ fields: HTTPFields, of url: String) -> HTTPFields {
+    /// The fields of a response with `Location`, `Content-Location` and `Link` without some origins, so that clients of another server stay
+    /// there.
+    ///
+    /// - Parameters:
+    ///   - origins: The origins, as `TransportURL` has them.
+    ///   - fields: The fields.
+    ///   - url: The URL that the response is for, whose scheme a reference such as `//host/path` has.
+    /// - Returns: The fields.
+    static func withoutOrigins(_ origins: Set<String>, in fields: HTTPFields, of url: String) -> HTTPFields {
         guard let base = try? TransportURL(url) else { return fields }
         var local = HTTPFields()
         for field in fields {
             let value =
                 switch field.name.canonicalName {
-                case "location", "content-location": withoutOrigin(field.value, of: base)
-                case "link": linksWithoutOrigin(field.value, of: base)
+                case "location", "content-location": withoutOrigins(origins, in: field.value, base)
+                case "link": linksWithoutOrigins(origins, in: field.value, base)
                 default: field.value
                 }
             local.append(HTTPField(name: field.name, value: value))
@@ -58,21 +65,21 @@ struct RecordedURL: Sendable, Hashable {
         return local
     }
 
-    /// The reference as a path if it leads to the origin of a URL; as it is if not, or if it is relative.
-    private static func withoutOrigin(_ reference: String, of base: TransportURL) -> String {
+    /// The reference as a path if it leads to one of the origins; as it is if not, or if it is relative.
+    private static func withoutOrigins(_ origins: Set<String>, in reference: String, _ base: TransportURL) -> String {
         let absolute = reference.hasPrefix("//") ? (base.isSecure ? "https:" : "http:") + reference : reference
-        guard let url = try? TransportURL(absolute), url.origin == base.origin else { return reference }
+        guard let url = try? TransportURL(absolute), origins.contains(url.origin) else { return reference }
         // A path that begins with two slashes would be read as a host (RFC 3986, section 4.2).
         let begin = url.target.hasPrefix("//") ? "/." : ""
         let fragment = reference.drop { $0 != "#" }
         return "\(begin)\(url.target)\(fragment)"
     }
 
-    /// The links of a field (RFC 8288), each without the origin too.
-    private static func linksWithoutOrigin(_ value: String, of base: TransportURL) -> String {
+    /// The links of a field (RFC 8288), each without the origins too.
+    private static func linksWithoutOrigins(_ origins: Set<String>, in value: String, _ base: TransportURL) -> String {
         value.split(separator: "<", omittingEmptySubsequences: false).map { piece in
             guard let end = piece.firstIndex(of: ">") else { return String(piece) }
-            return withoutOrigin(String(piece[..<end]), of: base) + String(piece[end...])
+            return withoutOrigins(origins, in: String(piece[..<end]), base) + String(piece[end...])
         }.joined(separator: "<")
     }
 

@@ -32,9 +32,9 @@ struct RequestConditions: Sendable {
     /// Whether there are any.
     var exist: Bool { range != nil || hasTag || hasDate }
 
-    /// Whether these conditions, of a recording, are those of a live request.
+    /// Whether a live request has these conditions of a recording.
     ///
-    /// The tag and the date do not count: those of a replay's client may come from another recording.
+    /// The values of tag and date do not count, because the replay's client may have them from another recording.
     func cover(_ live: RequestConditions) -> Bool {
         guard hasTag == live.hasTag, hasDate == live.hasDate else { return false }
         guard let range, let other = live.range else { return range == live.range }

@@ -48,10 +48,11 @@ enum HeadSecrets {
         guard let bytes = Base64.decode(String(credential)) else { return }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let colon = text.firstIndex(of: ":") else { return }
+        let password = text[text.index(after: colon)...]
         secrets.note(text, as: .credential)
-        // Some servers take a key in the place of the user's name.
-        secrets.note(text[..<colon], as: .other)
-        secrets.note(text[text.index(after: colon)...], as: .password)
+        // Some servers take a key in the place of the user's name, most often with an empty password.
+        secrets.note(text[..<colon], as: password.isEmpty ? .password : .other)
+        secrets.note(password, as: .password)
     }
 
     private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {

@@ -1,6 +1,7 @@
-/// Finds the longest of very many secrets that begins at a place of a text, in at most about 128 steps.
+/// Finds the longest known secret that starts at a given position.
 ///
-/// A longer secret is looked for in pieces. Each occurrence of the whole has all of them, one after the other.
+/// The search takes about 128 steps, however many secrets there are. A longer secret is looked for in pieces. Each occurrence of the whole
+/// has all of them, one after the other.
 struct NotedPieces {
     private static let maximumLength = 128
 
@@ -25,7 +26,7 @@ struct NotedPieces {
         var depth = ByteScrubber.minimumLength
         var end: Int?
         while first < last {
-            // The shortest of those that have the same beginning comes first.
+            // Among pieces with the same beginning, the shortest piece comes first.
             if group[first].count == depth {
                 end = position + depth
                 first += 1

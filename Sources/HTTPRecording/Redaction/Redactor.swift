@@ -67,7 +67,7 @@ struct Redactor: Sendable {
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
     private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
-        // Also those of URLs in the URL, which are usually percent-encoded there.
+        // Also the passwords of URLs in the URL, which are usually percent-encoded there.
         _ = URLPasswords.note(in: TextDecoding.stages(of: Array(url.utf8)), &secrets)
         if let user = RecordedURL.userInformation(of: url) {
             let name = user.prefix { $0 != ":" }

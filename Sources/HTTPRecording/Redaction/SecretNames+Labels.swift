@@ -43,7 +43,7 @@ extension SecretNames {
         return min(announcement(of: label == "path" ? Self.lastStep(of: text) : text[...]), .value)
     }
 
-    /// The last step of a path that is no place in an array, as `password` in `/users/7/password` and `tokens` in `/tokens/-`.
+    /// The last path segment that is not an array index, such as `password` in `/users/7/password`.
     private static func lastStep(of path: [UInt8]) -> ArraySlice<UInt8> {
         path.split(separator: UInt8(ascii: "/")).last { !$0.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") } } ?? []
     }

@@ -58,7 +58,7 @@ struct XMLRedactor {
         return redactor.output
     }
 
-    /// Whether an encoding has the bytes of ASCII for markup, and those of UTF-8 for the rest if they are valid UTF-8.
+    /// Whether an encoding writes markup as ASCII does, and bytes that are valid UTF-8 may be read as UTF-8.
     static func reads(encoding: some StringProtocol) -> Bool {
         ["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1"].contains(encoding.lowercased())
     }

@@ -240,10 +240,10 @@ import Testing
         #expect(try folder.names == ["file"])
     }
 
-    @Test("A file whose folder cannot be synchronised is not made, and can be made later")
-    func createUnsynchronised() throws {
+    /// The file, whose folder cannot be synchronised the first time.
+    private var unsynchronised: PrivateFile {
         let calls = Mutex(0)
-        let failing = self.file({ system in
+        return file({ system in
             system.fsync = { descriptor in
                 let count = calls.withLock {
                     $0 += 1
@@ -255,10 +255,24 @@ import Testing
                 return -1
             }
         })
+    }
+
+    @Test("A file that is made stays when its folder cannot be synchronised: another process may use it already")
+    func createUnsynchronised() throws {
+        let failing = unsynchronised
         let error = try #require(throws: FileError.self) { try failing.create([1]) }
+        #expect(error.code == .fileWriteFailed && error.message.contains("was changed") && error.message.contains("Input/output"))
+        #expect(try file.read(upTo: 10) == [1])
+        #expect(try !failing.create([2]))
+    }
+
+    @Test("On demand, a file whose folder cannot be synchronised is removed, and can be made later")
+    func removeUnsynchronised() throws {
+        let failing = unsynchronised
+        let error = try #require(throws: FileError.self) { try failing.create([1], removingUnsynchronised: true) }
         #expect(error.code == .fileWriteFailed && error.message.contains("cannot be made") && error.message.contains("Input/output"))
         #expect(try folder.names.isEmpty)
-        #expect(try failing.create([2]))
+        #expect(try failing.create([2], removingUnsynchronised: true))
         #expect(try file.read(upTo: 10) == [2])
     }
 

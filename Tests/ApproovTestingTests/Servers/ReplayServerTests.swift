@@ -75,14 +75,16 @@ import Testing
         try JSONSerialization.data(withJSONObject: head).write(to: recording.appending(path: "\(name).json"))
     }
 
-    @Test("URLs of the recorded origin are served as paths, so that clients stay on the server, and others as they are")
+    @Test("URLs of recorded origins are served as paths, so that clients stay on the server, and others as they are")
     func locations() async throws {
         let link = try #require(HTTPField.Name("Link"))
         let references = [
             ("https://API.test:443/b?page=2#c", "/b?page=2#c"), ("//api.test/b", "/b"), ("https://api.test", "/"), ("../b", "../b"),
             ("https://api.test//evil.test/b", "/.//evil.test/b"), ("http://api.test/b", "http://api.test/b"),
             ("https://api.test:8443/b", "https://api.test:8443/b"), ("https://b.test/b", "https://b.test/b"),
+            ("https://cdn.test/c", "/c"), ("//cdn.test/c", "/c"), ("http://cdn.test/c", "http://cdn.test/c"),
         ]
+        try write("cdn", "https://cdn.test/c")
         for (number, (reference, _)) in references.enumerated() {
             let fields = [
                 "Location: \(reference)", "Content-Location: \(reference)", "Link: <\(reference)>; rel=\"next\", </z>; rel=last",
@@ -97,6 +99,25 @@ import Testing
                 #expect(fields[.location] == local && fields[.contentLocation] == local)
                 #expect(fields[link] == "<\(local)>; rel=\"next\", </z>; rel=last")
             }
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test("A client follows a recorded redirect from http to https, and stays on the server")
+    func upgrade() async throws {
+        try write("1", "http://api.test/a", status: 301, fields: ["Location: https://api.test/a"])
+        try write("2", "https://api.test/a", body: "secure")
+        let server = try await ReplayServer.start(from: recording)
+        let curl = try CurlTransport()
+        do {
+            let redirect = try await curl.send(request("\(server.url)/a"))
+            #expect(redirect.status == 301)
+            let location = try #require(redirect.headerFields[.location])
+            try #require(location.hasPrefix("/"))
+            #expect(try await curl.send(request(server.url + location)).status == 200)
         } catch {
             await server.stop()
             throw error

@@ -30,6 +30,10 @@ import Testing
         // sk_live_51Habc123: and bob:Sup3rSecret
         #expect(noted("Basic c2tfbGl2ZV81MUhhYmMxMjM6", of: "authorization").contains("sk_live_51Habc123"))
         #expect(!noted("Basic Ym9iOlN1cDNyU2VjcmV0", of: "authorization").contains("bob"))
+        // k[9]zz12345: with and without a password, and customer: without one
+        #expect(noted("Basic a1s5XXp6MTIzNDU6", of: "authorization").contains("k[9]zz12345"))
+        #expect(!noted("Basic a1s5XXp6MTIzNDU6cGFzc3dvcmQ=", of: "authorization").contains("k[9]zz12345"))
+        #expect(!noted("Basic Y3VzdG9tZXI6", of: "authorization").contains("customer"))
     }
 
     @Test("Brackets, braces and quotation marks do not keep a credential from being noted, but JSON is no credential")
