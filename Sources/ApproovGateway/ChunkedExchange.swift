@@ -45,7 +45,7 @@ struct ChunkedExchange: Sendable {
         guard let (encapsulatedKey, keyID) = reader.identity, let key = keys.identities[keyID] else { throw InnerProblem.malformed }
         let target = try forwarder.admit(head, encapsulatedKey: encapsulatedKey, key: key)
         let content = try await content(of: head, reader)
-        // Not before: until the request is forwarded, one that drips must not keep its place.
+        // Not earlier, because a request that arrives byte by byte must not keep its place until it is forwarded.
         body.liftDeadline()
         let response = try await forwarder.send(head, to: target, body: content, isChunked: true, until: deadline)
         guard let sealer = reader.takeResponse() else { throw InnerProblem.malformed }

@@ -131,11 +131,7 @@ public struct Gateway: Service, CustomStringConvertible {
     private func remember() {
         let content = forwarder.window.remembered(at: forwarder.time.date)
         do {
-            if !content.isEmpty {
-                try remembered.write(content)
-            } else if FileStatus(remembered.path) != nil {
-                try remembered.remove()
-            }
+            try remembered.write(content)
         } catch {
             logger.warning(
                 "the file of remembered requests cannot be written, so requests dated ahead of the clock can be replayed after a restart",

@@ -39,13 +39,15 @@ public struct GatewayConfiguration: Sendable {
     /// How the gateway recognises replayed requests (RFC 9458, section 6.5).
     ///
     /// The gateway remembers every request's encapsulated key: with a `Date` as long as that date is accepted, without a `Date` as long as
-    /// the gateway's key is. Each request takes 11 to 22 bytes of memory, twice as much if its date is too far ahead, and for a moment half
-    /// as much again when the table grows.
+    /// the gateway's key is. A request uses 11 to 22 bytes of memory, or twice that if its date is too far ahead. While the table grows, it
+    /// briefly uses 50 % more.
     ///
-    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A gateway that stops keeps the requests that
-    /// are dated ahead of the clock in a file beside its keys, whose name ends in `.seen`. One that is killed does not: then a request that
-    /// was dated ahead can be replayed from that date on until it is too old, whether it was served or its client was asked for another
-    /// date. A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a date that it names.
+    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A gateway that stops writes a file
+    /// beside its keys, whose name ends in `.seen`: the earliest date that the next start may accept, and, for each request with a later
+    /// date, a part of a hash and the date. A killed gateway does not write this file. An
+    /// attacker can then replay a request with a future date for as long as that date is accepted. This holds whether the gateway served
+    /// the request or refused its date. A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a
+    /// date that it names.
     public struct Replay: Sendable {
         /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
         ///
@@ -56,11 +58,13 @@ public struct GatewayConfiguration: Sendable {
         ///
         /// The gateway remembers them in memory only: after a restart, an attacker who recorded one can replay it.
         public var requiresDate = false
-        /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; one more is answered 503.
+        /// How many requests with a date are remembered, each for `window` plus 7 seconds to twice that; a further request is answered 503.
         ///
         /// The same number applies again to requests whose date was refused as too far ahead, each remembered until its date is too old.
-        /// One more of those is answered 503. An attacker who sends that many can keep clients with fast clocks from being served for a
-        /// day, also after a restart.
+        /// A further request of this kind is answered 503. An attacker who sends that many can keep clients whose clocks are up to a day
+        /// fast from being served for a day, and clients with faster clocks for as long as the attacker's dates are in the future, also
+        /// after a restart. To end that, stop the gateway, remove the file whose name ends in `.seen`, and start the gateway. Requests that
+        /// are dated ahead of the clock can then be replayed.
         public var rememberedDated = 3 << 18
         /// How many requests without a date are remembered, each until the key that it was sealed to ends; one more is asked for a date.
         ///

@@ -68,7 +68,11 @@ struct OriginForwarder: Sendable {
             if window.isAhead(of: time.date) {
                 warn(
                     .clockSetBack,
-                    "the clock was set back, so requests dated now are refused as possible replays; set the clock right, and restart"
+                    """
+                    the clock was set back, so requests dated now are refused as possible replays, and clients send them again with a date \
+                    that they are told; set the clock right; to end this before the clock has caught up, stop the gateway, remove the file \
+                    beside its keys whose name ends in .seen, and start it: requests from the time ahead can then be replayed
+                    """
                 )
             }
             throw InnerProblem.date
@@ -92,7 +96,8 @@ struct OriginForwarder: Sendable {
                 .aheadFull,
                 """
                 the memory for requests that are dated in the future is full, so requests of clients whose clocks are fast are refused, until \
-                those dates are past; raise --remember
+                those dates are past; raise --remember, or stop the gateway, remove the file beside its keys whose name ends in .seen, and \
+                start it: requests dated in the future can then be replayed
                 """)
             throw InnerProblem.tooFarAhead
         }

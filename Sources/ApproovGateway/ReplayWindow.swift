@@ -5,12 +5,12 @@ internal import Synchronization
 
 /// Remembers encapsulated keys in bounded memory, so that no request is served twice (RFC 9458, section 6.5).
 ///
-/// When the window is full, it refuses new requests. A forgotten request stays refused: no date at or before the latest forgotten one is
-/// accepted again, even if the clock is set back; nor, for undated requests, any key whose requests were forgotten.
+/// When the window is full, it refuses new requests. A forgotten request stays refused, even if the clock is set back: the window accepts
+/// no date up to the latest forgotten date again, and no undated request for a key whose undated requests it forgot.
 ///
-/// A client that is asked for another date sends its request again. An attacker who holds requests back could use that to have one served
-/// twice. So a remembered request counts as a replay even when its date is too old, and a request whose date is refused is remembered for
-/// as long as that date may still become acceptable: also after a restart, for which ``remembered(at:)`` is kept in a file.
+/// When the gateway refuses a date, the client sends the request again. An attacker who delayed the first copy could then have both copies
+/// served. So the window treats a remembered request as a replay even if its date is too old. It also remembers a request whose date it
+/// refused until that date can no longer become acceptable, across restarts (``remembered(at:)``).
 final class ReplayWindow: Sendable {
     /// The decision about a request.
     enum Verdict: Sendable, Equatable {
@@ -20,13 +20,13 @@ final class ReplayWindow: Sendable {
         case replayed
         /// The request's date is too far off, is before the gateway's start, or is missing although required.
         case dateNeeded
-        /// The request has no date, and the window cannot remember another one without a date.
+        /// The request has no date, and the window has no room for another undated request.
         case undatedFull
         /// The request has a date, and the window cannot remember it.
         ///
         /// Asking the client for another date would allow the request to be served twice.
         case full
-        /// The request is dated too far ahead, and the window cannot remember another one like that.
+        /// The request is dated too far ahead, and the window has no room for another such request.
         case aheadFull
     }
 
@@ -123,10 +123,11 @@ final class ReplayWindow: Sendable {
     ///   - remembered: What an earlier window had to say in ``remembered(at:)``.
     init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration, remembered: [UInt8] = []) {
         self.settings = settings
-        // Dates have whole seconds: a date within the second of the start may belong to a request served before the start.
-        let earliestDate = Date(timeIntervalSince1970: startedAt.timeIntervalSince1970.rounded(.down) + 1)
+        let known = Self.content(of: remembered)
+        // The clock may have been set back before the start.
+        let earliestDate = max(Self.nextSecond(startedAt), known.earliestDate)
         var state = State(turned: uptime, earliestDate: earliestDate)
-        for (mark, date) in Self.marks(in: remembered) where date >= earliestDate {
+        for (mark, date) in known.marks where date >= earliestDate {
             if date.timeIntervalSince(startedAt) <= Double(Self.longestAhead) {
                 state.current.marks.insert(mark)
                 state.current.latestDate = max(state.current.latestDate, date)
@@ -137,41 +138,64 @@ final class ReplayWindow: Sendable {
         self.state = Mutex(state)
     }
 
-    /// What a window that is created later must know: the requests with dates that are still ahead of the clock.
+    /// What a window that is created later must know: the earliest date that it may accept, and the requests with later dates.
     ///
-    /// It refuses all earlier dates, because they are before its start.
     /// - Parameter now: The clock's time.
-    /// - Returns: For each request 8 bytes of its mark and 8 of its date in seconds since 1970, both with the lowest byte first.
+    /// - Returns: The earliest date in seconds since 1970. Then, for each request with a later date, 8 bytes of its mark, and its date. All have
+    ///   8 bytes, the lowest first.
     func remembered(at now: Date) -> [UInt8] {
-        let marks = state.withLock { state in
-            var kept = state.ahead.filter { $0.value > now }
-            // The dates of single requests are not known here; none is later than the latest one.
-            for generation in [state.earlier, state.current] where generation.latestDate > now {
-                for mark in generation.marks { kept[mark] = generation.latestDate }
+        let (earliestDate, marks) = state.withLock { state in
+            var kept = state.ahead
+            var earliestDate = max(state.earliestDate, Self.nextSecond(now))
+            for generation in [state.earlier, state.current] where generation.latestDate >= earliestDate {
+                if generation.latestDate.timeIntervalSince(now) <= Double(Self.longestAhead) {
+                    // The dates of single requests are not known here; none is later than the latest one.
+                    for mark in generation.marks { kept[mark] = generation.latestDate }
+                } else {
+                    // The clock was set back.
+                    earliestDate = generation.latestDate + 1
+                }
             }
-            return kept
+            return (earliestDate, kept.filter { $0.value >= earliestDate })
         }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(marks.count * Self.markBytes)
+        bytes.reserveCapacity(8 + marks.count * Self.markBytes)
+        func append(_ number: UInt64) { withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) } }
+        func append(_ date: Date) { append(UInt64(max(0, date.timeIntervalSince1970.rounded(.up)))) }
+        append(earliestDate)
         for (mark, date) in marks {
-            withUnsafeBytes(of: mark.bits.littleEndian) { bytes.append(contentsOf: $0) }
-            withUnsafeBytes(of: Int64(date.timeIntervalSince1970).littleEndian) { bytes.append(contentsOf: $0) }
+            append(mark.bits)
+            append(date)
         }
         return bytes
     }
 
     private static let markBytes = 16
+    /// The last date that a request can state, the end of the year 9999, in seconds since 1970.
+    private static let lastDate: UInt64 = 253_402_300_799
 
-    private static func marks(in bytes: [UInt8]) -> [(Mark, Date)] {
+    /// Reads what ``remembered(at:)`` returned.
+    ///
+    /// Later dates than requests can state are ignored.
+    private static func content(of bytes: [UInt8]) -> (earliestDate: Date, marks: [(Mark, Date)]) {
         bytes.withUnsafeBytes { bytes in
-            stride(from: 0, to: bytes.count - bytes.count % markBytes, by: markBytes).map { offset in
-                let bits = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-                let seconds = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: Int64.self))
-                // No gateway writes a greater one.
-                return (Mark(bits: bits), Date(timeIntervalSince1970: TimeInterval(min(seconds, 1 << 53))))
+            func number(at offset: Int) -> UInt64 { UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+            func date(at offset: Int) -> Date? {
+                let seconds = number(at: offset)
+                return seconds <= lastDate ? Date(timeIntervalSince1970: TimeInterval(seconds)) : nil
             }
+            guard bytes.count >= 8 else { return (.distantPast, []) }
+            let marks = stride(from: 8, through: bytes.count - markBytes, by: markBytes).compactMap { offset in
+                date(at: offset + 8).map { (Mark(bits: number(at: offset)), $0) }
+            }
+            return (date(at: 0) ?? .distantPast, marks)
         }
     }
+
+    /// The first whole second after a time.
+    ///
+    /// Dates have whole seconds: one within the second of a start may belong to a request served before.
+    private static func nextSecond(_ time: Date) -> Date { Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down) + 1) }
 
     /// Decides about a request and remembers it.
     /// - Parameters:

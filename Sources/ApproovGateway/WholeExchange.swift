@@ -104,9 +104,8 @@ struct WholeExchange: Sendable {
 
     /// Encodes a response, always padded: the relay learns the response's size class, not its size.
     ///
-    /// The relay may still guess that the gateway itself answered: that answer comes sooner than a target's. And a request that the gateway
-    /// refused inside of the encapsulation may be refused there again when it is resent, while a request that was forwarded is refused
-    /// outside of the encapsulation when it is resent.
+    /// The relay can guess who answered in two ways. The gateway's own answers come sooner. If the relay resends a request, a forwarded
+    /// request is refused outside the encapsulation, but a request that the gateway itself refused may be refused inside it again.
     private static func encoded(_ response: BinaryHTTPResponse) throws -> [UInt8] {
         try response.encoded(framing: .knownLength, padding: .sizeClasses)
     }

@@ -41,4 +41,27 @@ import Testing
         #expect(target.counters.requests == 1)
         await target.stop()
     }
+
+    @Test("A gateway that cannot read or write what it must know after a restart warns, and serves", arguments: [false, true])
+    func unusableFile(isFolder: Bool) async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "keys.seen")
+        if isFolder {
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        } else {
+            try Data([1]).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file.path(percentEncoded: false))
+        }
+        let logs = Shared<LogRecord?>(nil)
+        try await RunningGateway.with(allow: [target.url], folder: folder) { (gateway) async throws in
+            logs.value = gateway.logs
+            #expect(gateway.logs.lines.joined().contains("the file of remembered requests cannot be read"))
+            #expect(try await gateway.ask(.to(target.url)).head.status == .ok)
+        }
+        #expect(logs.value?.lines.joined().contains("the file of remembered requests cannot be written") == isFolder)
+        // A file of this gateway takes the place of one that others could write.
+        if !isFolder { #expect(FileStatus(file.path(percentEncoded: false))?.permissions == 0o600) }
+        await target.stop()
+    }
 }

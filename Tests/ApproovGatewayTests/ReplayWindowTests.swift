@@ -233,7 +233,41 @@ import Testing
         #expect(judge(window, 1, date: 1, at: 0) == .fresh)
         #expect(judge(window, 2, date: nil, at: 0) == .fresh)
         #expect(judge(window, 3, date: 60, at: 0) == .dateNeeded)
-        #expect(window.remembered(at: start + 61).isEmpty)
+        // Only the earliest date is left.
+        #expect(window.remembered(at: start + 61).count == 8)
+    }
+
+    @Test("Requests that were served while the clock was ahead are refused after a restart with the right clock, and clients get a date")
+    func restartedAfterClockWasAhead() {
+        for life in [10.0, 200] {
+            let first = ReplayWindow(.init(), startedAt: start + 3_600, uptime: .zero)
+            #expect(judge(first, 1, date: 3_602, at: 3_602, uptime: 0) == .fresh)
+            #expect(judge(first, 2, date: 3_602 + life, at: 3_602 + life, uptime: life) == .fresh)
+            // The clock is set right.
+            let second = ReplayWindow(
+                .init(), startedAt: start + 20 + life, uptime: .zero, remembered: first.remembered(at: start + 10 + life))
+            #expect(second.count == 0)
+            #expect(judge(second, 1, date: 3_602, at: 30 + life) == .dateNeeded)
+            #expect(judge(second, 2, date: 3_602 + life, at: 3_602 + life) == .dateNeeded)
+            let named = second.acceptableDate(start + 30 + life).timeIntervalSince(date(0))
+            #expect(judge(second, 3, date: named, at: 30 + life) == .fresh)
+        }
+    }
+
+    @Test("A restart with a clock behind that of the stop accepts no date before the stop")
+    func restartedBehind() {
+        let first = window()
+        #expect(judge(first, 1, date: 100, at: 100) == .fresh)
+        let second = ReplayWindow(.init(), startedAt: start + 40, uptime: .zero, remembered: first.remembered(at: start + 100))
+        #expect(judge(second, 1, date: 100, at: 97) == .dateNeeded)
+        #expect(judge(second, 2, date: 102, at: 99) == .fresh)
+    }
+
+    @Test("What cannot be the content of the file is ignored", arguments: [0, 1, 7, 8, 15, 23, 24, 1_000])
+    func damaged(count: Int) {
+        let second = ReplayWindow(.init(), startedAt: start, uptime: .zero, remembered: [UInt8](repeating: 0xFF, count: count))
+        #expect(second.count == 0)
+        #expect(judge(second, 1, date: 2, at: 2) == .fresh)
     }
 
     @Test("Requests with refused dates count towards the limit, and are forgotten with age, not with their key")

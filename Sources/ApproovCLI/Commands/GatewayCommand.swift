@@ -52,9 +52,10 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             reached, the gateway logs it and refuses requests without a Date for as
             long as it accepts their key. After a restart the gateway no longer
             knows earlier requests without a Date; --require-date refuses such
-            requests. When it stops, it keeps requests dated ahead of its clock in
-            a file beside the keys, FILE.seen; when it is killed, it does not: then
-            such a request can be replayed. Run one process: two gateways do not know each
+            requests. When it stops, it writes FILE.seen beside the keys: a part of
+            a hash and the date of each request that is dated ahead of its clock.
+            A gateway that is killed writes no such file, and such requests can
+            then be replayed. Run one process: two gateways do not know each
             other's requests.
 
             Metrics (swift-metrics) are only for programs that embed the library.
