@@ -107,41 +107,65 @@ import Testing
         await server.stop()
     }
 
-    @Test("The article's videos are sent with progress, downloaded, and resumed with the client's settings")
-    func videos() async throws {
-        let content = Array("a long video".utf8)
+    @Test("The article's video is sent with progress")
+    func sentVideo() async throws {
         let stored = Shared<[UInt8]>([])
         let server = try await TestHTTPServer.start(certificate: nil) { request in
-            guard request.headerFields[.authorization] == "Bearer user" else { return TestResponse(.unauthorized) }
-            if request.method == .put {
-                stored.value = try await request.body.collect(upTo: 1 << 20)
-                return TestResponse(.noContent)
-            }
-            let fields: HTTPFields = [.eTag: "\"1\"", .acceptRanges: "bytes"]
-            guard let range = request.headerFields[.range] else { return TestResponse(headerFields: fields, body: stored.value) }
-            let start = Int(range.dropFirst(6).dropLast()) ?? 0
-            var rest = fields
-            rest[.contentRange] = "bytes \(start)-\(stored.value.count - 1)/\(stored.value.count)"
-            return TestResponse(.partialContent, headerFields: rest, body: Array(stored.value[start...]))
+            guard request.method == .put, request.headerFields[.authorization] == "Bearer user" else { return TestResponse(.unauthorized) }
+            stored.value = try await request.body.collect(upTo: 1 << 20)
+            return TestResponse(.noContent)
         }
         let folder = try TemporaryFolder()
-        let file = URL(filePath: try folder.write(String(decoding: content, as: UTF8.self), to: "video.mp4"))
+        let file = URL(filePath: try folder.write("a long video", to: "video.mp4"))
         var client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
         client.headers = ["Authorization": "Bearer user"]
         let sent = Shared(0)
         try await replaceVideo("1", with: file, on: client) { sent.value = $0 }
-        #expect(stored.value == content && sent.value == content.count)
-        let copy = try await video("1", from: client)
-        #expect(try Data(contentsOf: copy) == Data(content))
-        try FileManager.default.removeItem(at: copy)
-        let tokens = Shared<[ResumeToken]>([])
-        let (request, _) = try client.resource("videos").child("1").request(.get)
-        let (begun, _) = try await client.connectedSession().download(for: request, resuming: nil) { token in
-            tokens.change { $0.append(token) }
+        #expect(stored.value == Array("a long video".utf8) && sent.value == 12)
+        await server.stop()
+    }
+
+    @Test("The article's download is resumed when it broke off, and an error is no video")
+    func resumedVideo() async throws {
+        let server = try await RawServer.start { connection in
+            let head = try await connection.receiveHead()
+            let fields = "ETag: \"1\"\r\nAccept-Ranges: bytes\r\nConnection: close\r\n"
+            if !head.hasPrefix("GET /videos/1 ") || !head.lowercased().contains("authorization: bearer user") {
+                try await connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 8\r\nConnection: close\r\n\r\nan error")
+            } else if head.lowercased().contains("range: bytes=7-\r\n") {
+                try await connection.send(
+                    "HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nContent-Range: bytes 7-11/12\r\n\(fields)\r\nvideo")
+            } else {
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\(fields)\r\na long ")
+            }
         }
-        defer { try? FileManager.default.removeItem(at: begun) }
-        let token = try #require(tokens.value.last)
-        #expect(try Data(contentsOf: await rest(of: "1", from: client, resuming: token)) == Data(content))
+        var client = try APIClient(
+            base: try #require(URL(string: "http://localhost:\(server.port)")), session: ApproovSession(service: nil))
+        client.headers = ["Authorization": "Bearer user"]
+        let tokens = Shared<[ResumeToken]>([])
+        let note: @Sendable (ResumeToken) -> Void = { token in tokens.change { $0.append(token) } }
+        await #expect(throws: ApproovError.self) { try await video("1", from: client, resuming: nil, onToken: note) }
+        let token: ResumeToken = try #require(tokens.value.last)
+        #expect(token.offset == 7)
+        let copy = try await video("1", from: client, resuming: token, onToken: note)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        #expect(try Data(contentsOf: copy) == Data("a long video".utf8))
+        let error = await #expect(throws: APIError.self) { try await video("2", from: client, resuming: nil, onToken: note) }
+        #expect(error?.response?.head.statusCode == 404 && error?.response?.data == Data("an error".utf8))
+        await server.stop()
+    }
+
+    @Test("The article's headlines are the data of server-sent events")
+    func news() async throws {
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            guard request.headerFields[.accept] == "text/event-stream" else { return TestResponse(.notAcceptable) }
+            return TestResponse(
+                headerFields: [.contentType: "text/event-stream"], body: Array("data: one\n\ndata: two\ndata: lines\n\n".utf8))
+        }
+        let client = try APIClient(base: try #require(URL(string: server.url)), session: ApproovSession(service: nil))
+        var shown: [String] = []
+        try await headlines(from: client) { shown.append($0) }
+        #expect(shown == ["one", "two\nlines"])
         await server.stop()
     }
 }

@@ -83,7 +83,7 @@ struct NotesClient: Sendable {
     /// - Returns: The note.
     /// - Throws: `APIError` when the API refuses the picture; `ApproovError` when it could not be sent.
     func setPicture(of id: Int, toFile file: URL, onProgress: @escaping @Sendable (Int, Int) -> Void) async throws -> Note {
-        let picture = RawBody(.file(path: file.path(percentEncoded: false)))
+        let picture = try RawBody(file: file)
         return try await client.resource("notes/\(id)/picture").send(.put, body: picture, with: JSONResponse<Note>()) { progress in
             onProgress(progress.completed, progress.total ?? progress.completed)
         }

@@ -20,7 +20,7 @@ public struct JSONBody: BodySerializer {
         do {
             bytes = [UInt8](try encoder.encode(value))
         } catch {
-            // Foundation's own text may contain the value, so that it is not the cause.
+            // Do not pass Foundation's error as the cause, because its text may contain the value.
             throw APIError(.invalidBody, "the content cannot be encoded as JSON; \(error.encodingPlace)")
         }
         self.contentType = contentType

@@ -1,11 +1,10 @@
+public import Foundation
 public import HTTPClient
 
 /// Content as it is: bytes, a file or a stream.
 ///
 /// ```swift
-/// import HTTPClient
-///
-/// let photo = RawBody(.file(path: "/tmp/photo.jpg"), contentType: "image/jpeg")
+/// let photo = try RawBody(file: url, contentType: "image/jpeg")
 /// _ = try await client.resource("users/7/photo").send(.put, body: photo)
 /// ```
 public struct RawBody: BodySerializer {
@@ -15,11 +14,31 @@ public struct RawBody: BodySerializer {
     /// Makes content.
     ///
     /// - Parameters:
-    ///   - content: The content; a file is read while it is sent.
+    ///   - content: The content.
     ///   - contentType: The value of the header Content-Type.
     public init(_ content: RequestBody, contentType: String = "application/octet-stream") {
         self.content = content
         self.contentType = contentType
+    }
+
+    /// Makes content of bytes.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - contentType: The value of the header Content-Type.
+    public init(_ data: Data, contentType: String = "application/octet-stream") {
+        self.init(.bytes([UInt8](data)), contentType: contentType)
+    }
+
+    /// Makes content of a file, which is read while it is sent.
+    ///
+    /// - Parameters:
+    ///   - file: The file URL of a regular file.
+    ///   - contentType: The value of the header Content-Type.
+    /// - Throws: ``APIError`` with code `invalidBody` when the URL is no file URL.
+    public init(file: URL, contentType: String = "application/octet-stream") throws {
+        guard file.isFileURL else { throw APIError(.invalidBody, "the URL of the file to send is not a file URL: give one") }
+        self.init(.file(path: file.path(percentEncoded: false)), contentType: contentType)
     }
 
     /// Returns the content.

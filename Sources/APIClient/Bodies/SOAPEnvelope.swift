@@ -50,26 +50,32 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
     /// Reads a message.
     ///
     /// - Parameter document: The root element of a response.
-    /// - Throws: ``APIError`` with code `malformedXML` when it is not an envelope of SOAP 1.1 or 1.2 with one body, and `tooLarge` when it has
+    /// - Throws: ``APIError`` with code `malformedXML` when it is not an envelope of SOAP 1.1 or 1.2 with one body and at most one header, and
+    ///   `tooLarge` when it has
     ///   more than a million declarations of namespaces for its elements.
     public init(_ document: XMLElement) throws {
-        let namespace = document.namespace()
+        let declared = document.declaredNamespaces
+        let namespace = document.namespace(within: declared)
         guard let version = Version.allCases.first(where: { $0.namespace == namespace }), document.localName == "Envelope" else {
             throw APIError(.malformedXML, "the document is not a SOAP envelope; check the URL and the version")
         }
-        let own = document.elements.filter { $0.namespace(within: document) == namespace }
-        let bodies = own.filter { $0.localName == "Body" }
+        let own = document.elements.filter { $0.namespace(within: declared) == namespace }
+        let (bodies, headers) = (own.filter { $0.localName == "Body" }, own.filter { $0.localName == "Header" })
         guard bodies.count == 1 else { throw APIError(.malformedXML, "the SOAP envelope does not have exactly one body") }
+        guard headers.count <= 1 else { throw APIError(.malformedXML, "the SOAP envelope has several headers") }
         self.init(
-            version: version,
-            headers: try own.filter { $0.localName == "Header" }.flatMap { try $0.detachedElements(within: document, version) },
+            version: version, headers: try headers.flatMap { try $0.detachedElements(within: document, version) },
             body: try bodies[0].detachedElements(within: document, version))
     }
 
     /// The fault that a server reports in place of a result; nil if there is none.
     ///
     /// Its elements are `faultcode` and `faultstring` in SOAP 1.1, `Code` and `Reason` in SOAP 1.2.
-    public var fault: XMLElement? { body.first { $0.localName == "Fault" } }
+    public var fault: XMLElement? {
+        // `serialize()` declares the prefix `soap`.
+        let declared = ["xmlns:soap": version.namespace]
+        return body.first { $0.localName == "Fault" && $0.namespace(within: declared) == version.namespace }
+    }
 
     /// Makes the content.
     ///
@@ -125,9 +131,20 @@ extension XMLElement {
         }
     }
 
+    /// The namespaces that the element declares, by the names of the attributes.
+    ///
+    /// A large element is searched only once.
+    fileprivate var declaredNamespaces: [String: String] {
+        let declarations = attributes.filter { $0.name == "xmlns" || $0.name.hasPrefix("xmlns:") }
+        return Dictionary(declarations.map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
     /// The namespace of the element's name: that of the nearest declaration on it or on the element around it.
-    fileprivate func namespace(within parent: XMLElement? = nil) -> String? {
+    ///
+    /// - Parameter declared: The namespaces that the element around it declares.
+    /// - Returns: The namespace; nil if the prefix is not declared.
+    fileprivate func namespace(within declared: [String: String]) -> String? {
         let declaration = name.contains(":") ? "xmlns:" + name.prefix { $0 != ":" } : "xmlns"
-        return self[attribute: declaration] ?? parent?[attribute: declaration]
+        return self[attribute: declaration] ?? declared[declaration]
     }
 }

@@ -53,6 +53,19 @@ public final class DataCache: Sendable {
         let continuation: CheckedContinuation<Landing, any Error>
     }
 
+    /// A flight under way, and what to know about it when it lands.
+    private struct LaunchedFlight: Sendable {
+        let number: UInt64
+        /// The waiter whose request was sent.
+        let first: UInt64
+        let session: ApproovSession
+        let timeout: TimeInterval
+        let key: Key
+        let probe: RequestProbe
+        /// The uptime when it began.
+        let begun: Duration
+    }
+
     private typealias State = DataCacheState<Key, Waiter>
 
     private let state: Mutex<State>
@@ -124,7 +137,7 @@ public final class DataCache: Sendable {
             withdraw(id, key)
         }
         guard case .response(let response) = landing else { return try await Self.load(request, over: session, limit) }
-        // This session's validators may be others than those of the session that asked the server.
+        // This session's validators may differ from the validators of the session that asked the server.
         try session.validate(response.head, response.data)
         return response
     }
@@ -146,18 +159,19 @@ public final class DataCache: Sendable {
     ) {
         tasks.withLock { tasks in
             tasks[number] = Task { [self] in
-                let begun = time.uptime
-                let probe = RequestProbe(request)
+                let flight = LaunchedFlight(
+                    number: number, first: first, session: session, timeout: request.timeoutInterval, key: key,
+                    probe: RequestProbe(request), begun: time.uptime)
                 let result: Result<(Data, HTTPURLResponse), any Error>
                 do {
                     result = .success(
                         try await WorkMarks.$current.withValue(marks) {
-                            try await session.data(for: request, limit: key.limit, noting: probe)
+                            try await session.data(for: request, limit: key.limit, noting: flight.probe)
                         })
                 } catch {
                     result = .failure(error)
                 }
-                land(number, for: first, of: session, request.timeoutInterval, key, result, probe, begun)
+                land(flight, result)
                 marks.end()
             }
         }
@@ -166,39 +180,37 @@ public final class DataCache: Sendable {
         if !isWanted { tasks.withLock { $0.removeValue(forKey: number) }?.cancel() }
     }
 
-    private func land(
-        _ number: UInt64, for first: UInt64, of session: ApproovSession, _ timeout: TimeInterval, _ key: Key,
-        _ result: Result<(Data, HTTPURLResponse), any Error>, _ probe: RequestProbe, _ begun: Duration
-    ) {
-        tasks.withLock { _ = $0.removeValue(forKey: number) }
+    private func land(_ flight: LaunchedFlight, _ result: Result<(Data, HTTPURLResponse), any Error>) {
+        let (key, probe) = (flight.key, flight.probe)
+        tasks.withLock { _ = $0.removeValue(forKey: flight.number) }
         // The user, a cookie or what an interceptor adds may have changed since the key was made. A redirect may have had further steps,
         // to which another waiter's request would have carried other fields.
         let isSame = probe.form == key.form
         // The first waiter gets the response to its own request in any form, unless the user changed.
-        let isFirsts = isSame || probe.hasGeneration(key.form.generation)
+        let firstMayHaveIt = isSame || probe.hasGeneration(key.form.generation)
         switch result {
         case .success(let (data, head)):
-            let beginning = time.date - (time.uptime - begun) / .seconds(1)
+            let beginning = time.date - (time.uptime - flight.begun) / .seconds(1)
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: beginning) : .zero
             let entry = (lifetime > .zero ? CacheRules.kept(head) : nil).map {
-                State.Entry(data: data, head: $0, freshUntil: begun + lifetime, size: CacheRules.size(of: data, $0))
+                State.Entry(data: data, head: $0, freshUntil: flight.begun + lifetime, size: CacheRules.size(of: data, $0))
             }
             let response = Landing.response(CachedData(data: data, head: head, isFromCache: false))
-            for waiter in state.withLock({ $0.land(number, for: key, entry) }) {
-                let isGiven = waiter.id == first ? isFirsts : isSame
+            for waiter in state.withLock({ $0.land(flight.number, for: key, entry) }) {
+                let isGiven = waiter.id == flight.first ? firstMayHaveIt : isSame
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
         case .failure(let error):
             let isRefused = (error as? ApproovError)?.code == .responseRefused
             // A request that was not sent has no form.
-            let isOthers = isSame || probe.isUnsent
-            for waiter in state.withLock({ $0.land(number, for: key, nil) }) {
+            let othersMayHaveIt = isSame || probe.isUnsent
+            for waiter in state.withLock({ $0.land(flight.number, for: key, nil) }) {
                 // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
                 let isGiven =
-                    if waiter.id == first {
-                        isFirsts || !isRefused
+                    if waiter.id == flight.first {
+                        firstMayHaveIt || !isRefused
                     } else {
-                        isOthers && waiter.session == ObjectIdentifier(session) && waiter.timeout == timeout
+                        othersMayHaveIt && waiter.session == ObjectIdentifier(flight.session) && waiter.timeout == flight.timeout
                     }
                 if isGiven {
                     waiter.continuation.resume(throwing: error)

@@ -4,10 +4,10 @@ extension APIClient {
     /// - Parameters:
     ///   - path: The path, as for ``resource(_:)``.
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func post(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func post(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         try await resource(path).post(query: query, body: body)
     }
 
@@ -27,10 +27,10 @@ extension APIClient {
     /// - Parameters:
     ///   - path: The path, as for ``resource(_:)``.
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func put(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func put(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         try await resource(path).put(query: query, body: body)
     }
 
@@ -50,10 +50,10 @@ extension APIClient {
     /// - Parameters:
     ///   - path: The path, as for ``resource(_:)``.
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func patch(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func patch(_ path: String, query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         try await resource(path).patch(query: query, body: body)
     }
 

@@ -117,6 +117,8 @@ public struct APIClient: Sendable {
     /// The session with the client's rules, interceptors and validators, for the requests that ``Resource/request(_:query:body:headers:)``
     /// makes.
     ///
+    /// Statuses and ``maximumBytes`` are not checked, and the ``cache`` keeps what it has.
+    ///
     /// - Returns: The session, which shares everything else with ``session``.
     /// - Throws: The session's `ApproovError` when it cannot have the interceptors.
     public func connectedSession() throws -> ApproovSession { try connected.get() }

@@ -5,7 +5,19 @@ public import HTTPClient
 public import HTTPTypes
 
 extension Resource {
-    /// Sends a request, and returns the content of the response as it arrives, such as server-sent events.
+    /// The most bytes to read of a stream with a status that is not accepted.
+    private static let refusedBytes = 64 << 10
+
+    /// Sends a request, and returns the content of the response as it arrives.
+    ///
+    /// For example, the response may consist of server-sent events:
+    ///
+    /// ```swift
+    /// let (bytes, _) = try await client.resource("news").bytes(headers: ["Accept": "text/event-stream"])
+    /// for try await event in bytes.events() { print(event.data) }
+    /// ```
+    ///
+    /// Validators see the head alone.
     ///
     /// - Parameters:
     ///   - method: The method; GET by default.
@@ -13,25 +25,28 @@ extension Resource {
     ///   - body: The content; nil for none.
     ///   - headers: The request's own headers, by name.
     /// - Returns: The content and the head, whose status the client or a rule accepts.
-    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response;
-    ///   `ApproovError` when the request fails, or with code `responseTooLarge` when a response with another status is larger than
-    ///   ``APIClient/maximumBytes``; `CancellationError` when the task is cancelled.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response with what comes
+    ///   of its content within a second, at most 64 KiB; `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the
+    ///   task is cancelled.
     nonisolated(nonsending) public func bytes(
         _ method: HTTPRequest.Method = .get, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> (ApproovBytes, HTTPURLResponse) {
         let (request, content) = try request(method, query: query, body: body, headers: headers)
+        let session = try client.connectedSession()
+        let call = client.rules.call(accept: nil)
         defer { removeCached(request, method) }
-        let (bytes, head) = try await client.connectedSession().bytes(for: request, body: content)
-        let statuses = statuses(for: request, in: nil)
+        let (bytes, head) = try await session.bytes(for: request, body: content, within: AppliedRules.Scope(call: call))
+        let statuses = statuses(for: request, in: call)
         if !statuses.contains(head.statusCode) {
-            try APIResponse(data: try await bytes.data(upTo: client.maximumBytes), head: head).check(statuses: statuses)
+            let beginning = try await session.beginning(of: bytes, upTo: min(client.maximumBytes, Self.refusedBytes), within: .seconds(1))
+            try APIResponse(data: beginning, head: head).check(statuses: statuses)
         }
         return (bytes, head)
     }
 
     /// Sends a GET request, and writes the content of the response to a file as it arrives.
     ///
-    /// The caller must move or remove the file. When the download fails, no file is left behind.
+    /// The caller must move or remove the file. When the download fails, no file is left behind. Validators see the head alone.
     ///
     /// - Parameters:
     ///   - query: The parameters in the URL: a dictionary.
@@ -39,19 +54,50 @@ extension Resource {
     ///   - onProgress: Called with the number of bytes received so far; must not block.
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the head, whose status the client or a rule accepts.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response with at most
-    ///   ``APIClient/maximumBytes`` of its content; `ApproovError` when the request fails; `CancellationError` when the task is cancelled.
+    ///   ``APIClient/maximumBytes`` of its content; `ApproovError` when the request fails or a validator refuses the response;
+    ///   `CancellationError` when the task is cancelled.
     nonisolated(nonsending) public func download(
         query: QueryValue? = nil, headers: [String: String] = [:], onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
         let (request, _) = try request(.get, query: query, headers: headers)
-        let (file, head) = try await client.connectedSession().download(for: request, onProgress: onProgress)
-        let statuses = statuses(for: request, in: nil)
-        if !statuses.contains(head.statusCode) {
-            defer { try? FileManager.default.removeItem(at: file) }
-            let handle = try FileHandle(forReadingFrom: file)
-            defer { try? handle.close() }
-            try APIResponse(data: try handle.read(upToCount: client.maximumBytes) ?? Data(), head: head).check(statuses: statuses)
-        }
+        let call = client.rules.call(accept: nil)
+        let (file, head) = try await client.connectedSession().download(
+            for: request, within: AppliedRules.Scope(call: call), onProgress: onProgress)
+        let statuses = statuses(for: request, in: call)
+        guard !statuses.contains(head.statusCode) else { return (file, head) }
+        defer { try? FileManager.default.removeItem(at: file) }
+        try APIResponse(data: beginning(of: file), head: head).check(statuses: statuses)
         return (file, head)
+    }
+
+    /// Downloads with a token that a later call can resume from; see `ApproovSession.download(for:resuming:onToken:onProgress:)`.
+    ///
+    /// - Parameters:
+    ///   - token: The token of a download of this resource with the same query and headers that broke off; nil for a new download.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - headers: The request's own headers, by name.
+    ///   - onToken: Called with a token from which a later call can resume; must not block.
+    ///   - onProgress: Called with the number of bytes in the file so far; must not block.
+    /// - Returns: The URL of a file with mode 0600 in the temporary folder, which has the whole content, and the head.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` for any status but 200, 206 and 416: it carries
+    ///   the response with at most ``APIClient/maximumBytes`` of its content, and the token remains valid; the errors of
+    ///   `ApproovSession.download(for:resuming:onToken:onProgress:)`.
+    nonisolated(nonsending) public func download(
+        resuming token: ResumeToken?, query: QueryValue? = nil, headers: [String: String] = [:],
+        onToken: @escaping @Sendable (ResumeToken) -> Void, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> (URL, HTTPURLResponse) {
+        let (request, _) = try request(.get, query: query, headers: headers)
+        let call = client.rules.call(accept: nil)
+        let (file, head) = try await client.connectedSession().download(
+            for: request, resuming: token, within: AppliedRules.Scope(call: call), onToken: onToken, onProgress: onProgress)
+        guard ![200, 206, 416].contains(head.statusCode) else { return (file, head) }
+        defer { try? FileManager.default.removeItem(at: file) }
+        throw APIResponse(data: try beginning(of: file), head: head).unexpectedStatus
+    }
+
+    private func beginning(of file: URL) throws -> Data {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        return try handle.read(upToCount: client.maximumBytes) ?? Data()
     }
 }

@@ -5,10 +5,10 @@ extension Resource {
     ///
     /// - Parameters:
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func post(query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func post(query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         _ = try await send(.post, query: query, body: body)
     }
 
@@ -25,10 +25,10 @@ extension Resource {
     ///
     /// - Parameters:
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func put(query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func put(query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         _ = try await send(.put, query: query, body: body)
     }
 
@@ -45,10 +45,10 @@ extension Resource {
     ///
     /// - Parameters:
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none.
+    ///   - body: The content; nil, the default, for none.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response; `ApproovError`
     ///   when the request fails; `CancellationError` when the task is cancelled.
-    nonisolated(nonsending) public func patch(query: QueryValue? = nil, body: (any BodySerializer)?) async throws {
+    nonisolated(nonsending) public func patch(query: QueryValue? = nil, body: (any BodySerializer)? = nil) async throws {
         _ = try await send(.patch, query: query, body: body)
     }
 

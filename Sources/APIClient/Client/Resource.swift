@@ -162,11 +162,12 @@ public struct Resource: Sendable {
 
     /// Makes the request that ``send(_:query:body:headers:onProgress:)`` sends, for a method of the session that resources do not have.
     ///
-    /// Send it with ``APIClient/connectedSession()``, so that the client's rules apply:
+    /// Send it with ``APIClient/connectedSession()``, so that the client's rules, interceptors and validators apply. Statuses and
+    /// ``APIClient/maximumBytes`` are not checked, and the cache keeps what it has.
     ///
     /// ```swift
-    /// let (request, _) = try client.resource("videos/7").request(.get)
-    /// let (file, head) = try await client.connectedSession().download(for: request, resuming: token)
+    /// let (request, body) = try client.resource("videos/7").request(.put, body: video)
+    /// let task = try client.connectedSession().uploadTask(with: request, body: body) { data, response, error in … }
     /// ```
     ///
     /// - Parameters:

@@ -24,7 +24,9 @@ struct NetlinkMessage: Equatable {
     }
 
     let sequence: UInt32
-    /// Whether it is part of a list that was asked for, and not a change: the kernel gives a change the sequence number of its cause.
+    /// Whether the message belongs to a list that was asked for (NLM_F_MULTI).
+    ///
+    /// The sequence number alone does not tell, because the kernel gives a change notice the number of the request that caused the change.
     let isListed: Bool
     /// Whether the list that it belongs to changed while the kernel sent it.
     let isInterrupted: Bool

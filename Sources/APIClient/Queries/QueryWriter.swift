@@ -19,7 +19,7 @@ struct QueryWriter {
         var plain = [Bool](repeating: false, count: 256)
         for byte in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!*'():@$,/?".utf8 { plain[Int(byte)] = true }
         for byte in "!*'():@$,/?".utf8 where format.encodingAlso.contains(Character(UnicodeScalar(byte))) { plain[Int(byte)] = false }
-        // Commas separate, so those of values must not be plain.
+        // A plain comma separates values, so a comma inside a value must be encoded.
         if format.arrays == .commaSeparated { plain[Int(UInt8(ascii: ","))] = false }
         self.plain = plain
     }
@@ -96,7 +96,7 @@ struct QueryWriter {
         }
     }
 
-    /// The part that a name within another one adds.
+    /// The part that the name of a nested value adds to the outer name.
     private func inner(_ name: String, top: String) throws -> [UInt8] {
         let isDotted = format.dictionaries == .dotNotated
         guard !name.isEmpty, !name.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }),
@@ -145,14 +145,13 @@ struct QueryWriter {
     }
 
     private func encode(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
         for byte in bytes {
             switch byte {
             case UInt8(ascii: "+") where format.plus == .literal, UInt8(ascii: " ") where format.space == .plus:
                 text.append(UInt8(ascii: "+"))
             case UInt8(ascii: "+") where format.plus == .percentEncodedSpace: text += "%20".utf8
             case _ where plain[Int(byte)]: text.append(byte)
-            default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: PercentEncoding.appendEscape(of: byte, to: &text)
             }
         }
     }

@@ -42,12 +42,17 @@ public struct APIResponse: Sendable {
     /// - Throws: ``APIError`` with code `unexpectedStatus`, which carries the response.
     public func check(statuses: Range<Int>) throws {
         guard !statuses.contains(head.statusCode) else { return }
+        throw unexpectedStatus
+    }
+
+    /// The error for a status that is not accepted.
+    var unexpectedStatus: APIError {
         let advice =
             head.statusCode == 401
             ? "; if the server checks Approov tokens, precheck() of the app's service tells whether the attestation failed, and approov "
                 + "token -check TOKEN, run on the authority's machine, why the server refused a token"
             : ""
-        throw refusal(
+        return refusal(
             .unexpectedStatus,
             "\(host) answered with status \(head.statusCode); the error's response has its content\(advice)")
     }

@@ -5,8 +5,8 @@ import Synchronization
 /// What rules set for the request that a task sends now.
 ///
 /// Rules run for each attempt and each redirect. What they set for the last URL also judges the response, so they need not run again for
-/// each validator, retry and status. They do run again for a URL that was not the last one: the statuses are those of the URL that the
-/// caller asked for, even after a redirect.
+/// each validator, retry and status. After a redirect they do run again for the original URL, because its rules decide which statuses are
+/// accepted.
 final class AppliedRules: Sendable {
     /// A class, so that a look-up copies one reference under the lock.
     private final class Applied: Sendable {

@@ -3,7 +3,8 @@ import ApproovBase
 extension XMLElement {
     /// Writes the document whose root this element is, in UTF-8 with its declaration.
     ///
-    /// Nothing is added to the content: reading the document gives an equal value, except that adjacent texts are joined.
+    /// Nothing is added to the content: reading the document gives an equal value, except that adjacent texts are joined and empty ones are
+    /// left out. Names may have the characters of XML 1.0, fifth edition. ``init(parsing:)-(Data)`` reads only those of the fourth.
     ///
     /// - Returns: The document.
     /// - Throws: ``APIError`` with code `invalidBody`, which names the element, when a name is not one of XML, an attribute occurs twice,

@@ -30,7 +30,7 @@ struct RequestObservation: Sendable {
     var call: ObservedCall?
     /// Notes how the request is sent, for a cache; nil without one.
     var probe: RequestProbe?
-    /// The caller's code that surrounds the request; nil without any.
+    /// The caller's code that surrounds the request's attempts, but not the reading of a body; nil without any.
     var scope: (any RequestScope)?
 
     /// What cancels the transfers of the request; nil if its task does.

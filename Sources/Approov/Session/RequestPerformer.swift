@@ -33,49 +33,47 @@ struct RequestPerformer: Sendable {
     /// - Returns: The request as sent last, with its response.
     /// - Throws: ``ApproovError`` when the request fails; `CancellationError` when the task is cancelled.
     func perform(_ request: URLRequest, body: RequestBody, observation: RequestObservation) async throws -> SentRequest {
+        guard let scope = observation.scope else { return try await performed(request, body, observation) }
+        return try await scope.run { try await performed(request, body, observation) }
+    }
+
+    private func performed(_ request: URLRequest, _ body: RequestBody, _ observation: RequestObservation) async throws -> SentRequest {
         try stations.life.checkBegin(isAdmitted: observation.isAdmitted)
         let deadline = RequestDeadline(after: totalTimeout, on: time, in: stations.life)
         var first = try RedirectStep(request, body: body, urls: urls)
         var step = first
-        /// Whether the per-request headers of the next pass are still to be made.
-        var lacksHeaders = !stations.perRequestHeaders.isOff
-        var redirects = 0
-        var attempt = 1
-        var isRenewed = false
-        var retries: [Int] = []
-        /// Whether the server may have executed the request in an earlier attempt.
-        var mayHaveRun = false
+        var progress = Progress(lacksHeaders: !stations.perRequestHeaders.isOff)
         while true {
-            observation.call?.begins(attempt: attempt, redirect: redirects)
+            observation.call?.begins(attempt: progress.attempt, redirect: progress.redirects)
             var outcome: Result<SentRequest, any Error>
             do {
-                if lacksHeaders {
-                    try await begin(&step, of: &first, isFirst: attempt == 1 && !isRenewed, by: deadline, observation)
-                    lacksHeaders = false
+                if progress.lacksHeaders {
+                    try await begin(&step, of: &first, isFirst: progress.beginsCall, by: deadline, observation)
+                    progress.lacksHeaders = false
                 }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
             } catch {
                 // Before a redirect or a retry, a request was already sent. Only an idempotent one can then be repeated safely.
-                let isRepeatable = step.isIdempotent ? true : redirects > 0 || mayHaveRun ? false : nil
+                let isRepeatable = step.isIdempotent ? true : progress.mayHaveRun ? false : nil
                 if let error = error as? FinalError { throw error.cause.asApproovError(isRepeatable: isRepeatable) }
                 outcome = .failure(error.asApproovError(isRepeatable: isRepeatable))
             }
             try observation.flight?.check()
             if case .success(let sent) = outcome {
                 stations.token.noteAnswer(to: sent)
-                if let next = try stations.response.next(after: sent, from: step, redirects: redirects, observation.flight) {
+                if let next = try stations.response.next(after: sent, from: step, redirects: progress.redirects, observation.flight) {
                     sent.ticket?.end()
-                    redirects += 1
+                    progress.redirect()
                     step = next
                     continue
                 }
-                if !isRenewed, stations.token.isRenewed(after: sent, from: step) {
+                if !progress.isRenewed, stations.token.renewIfRejected(after: sent, from: step) {
                     sent.ticket?.end()
-                    isRenewed = true
-                    if !stations.perRequestHeaders.isOff, redirects == 0 {
+                    progress.renew()
+                    if !stations.perRequestHeaders.isOff, progress.redirects == 0 {
                         // A nonce that is sent twice would look like a replay.
                         step.perRequestFields = first.perRequestFields
-                        lacksHeaders = true
+                        progress.lacksHeaders = true
                     }
                     continue
                 }
@@ -83,35 +81,68 @@ struct RequestPerformer: Sendable {
             }
             let answered = try? outcome.get()
             if !stations.validation.isOff { outcome = await validated(outcome, observation) }
-            guard stations.response.asksRetriers(about: first, attempt: attempt) else { return try outcome.get() }
+            guard stations.response.asksRetriers(about: first, attempt: progress.attempt) else { return try outcome.get() }
             // A response that a validator refused counts at the gate, too, until it is known whether the request is sent again.
             let ticket = stations.gate.gate == nil ? nil : answered?.ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.
             if ticket != nil { outcome = await whole(outcome, observation) }
-            let trial = Trial(first: first, answered: answered, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, ticket: ticket)
+            let trial = Trial(
+                first: first, answered: answered, attempt: progress.attempt, hasLeftOrigin: step.hasLeftOrigin, ticket: ticket)
             var isRetried = false
             // The head is judged first, even of a response whose body breaks off or is too long.
             if let sent = answered, Self.isHeadJudged(outcome) {
                 let start = try stations.response.firstRetrier(
-                    for: sent, first, attempt: attempt, hasLeftOrigin: step.hasLeftOrigin, retries: retries)
+                    for: sent, first, attempt: progress.attempt, hasLeftOrigin: step.hasLeftOrigin, retries: progress.retries)
                 if let start {
-                    isRetried = try await self.isRetried(trial, .success(sent), from: start, &retries, by: deadline, observation)
+                    isRetried = try await askRetriers(trial, .success(sent), from: start, &progress.retries, by: deadline, observation)
                 }
                 // Without a gate, the head is judged as soon as it has come.
                 if !isRetried, ticket == nil, !observation.isStreamed { outcome = await whole(outcome, observation) }
             }
             if !isRetried, case .failure = outcome {
-                isRetried = try await self.isRetried(trial, outcome, from: RetrierStart(), &retries, by: deadline, observation)
+                isRetried = try await askRetriers(trial, outcome, from: RetrierStart(), &progress.retries, by: deadline, observation)
             }
             guard isRetried else { return try outcome.get() }
             ticket?.end()
             observation.call?.willRetry(after: outcome)
-            mayHaveRun = mayHaveRun || redirects > 0 || Self.mayHaveRun(outcome)
             if answered?.isIdempotent == false { first.followsNonIdempotent = true }
+            progress.retry(mayHaveRun: Self.mayHaveRun(outcome))
+            progress.lacksHeaders = !stations.perRequestHeaders.isOff
+            step = first
+        }
+    }
+
+    /// How far a request has come with its redirects, the renewal of its token, and its retries.
+    private struct Progress {
+        private(set) var attempt = 1
+        /// The redirects of this attempt.
+        private(set) var redirects = 0
+        /// Whether a rejected token was replaced, which happens once.
+        private(set) var isRenewed = false
+        /// The indices of the interceptors that had the request sent again, in order.
+        var retries: [Int] = []
+        /// Whether the server may have executed the request in an earlier attempt.
+        private(set) var mayHaveRunBefore = false
+        /// Whether the per-request headers of the next pass are still to be made.
+        var lacksHeaders: Bool
+
+        /// Whether the next pass of a request without redirects is the first of the call.
+        var beginsCall: Bool { attempt == 1 && !isRenewed }
+
+        /// Whether the server may have executed the request before the next pass.
+        var mayHaveRun: Bool { redirects > 0 || mayHaveRunBefore }
+
+        mutating func redirect() { redirects += 1 }
+
+        mutating func renew() { isRenewed = true }
+
+        /// Begins the next attempt.
+        ///
+        /// - Parameter hasRun: Whether the server may have executed the last pass.
+        mutating func retry(mayHaveRun hasRun: Bool) {
+            mayHaveRunBefore = mayHaveRun || hasRun
             attempt += 1
             redirects = 0
-            step = first
-            lacksHeaders = !stations.perRequestHeaders.isOff
         }
     }
 
@@ -154,17 +185,17 @@ struct RequestPerformer: Sendable {
     }
 
     /// Asks the retriers whether to send the request again.
-    private func isRetried(
+    private func askRetriers(
         _ trial: Trial, _ outcome: Result<SentRequest, any Error>, from start: RetrierStart, _ retries: inout [Int],
         by deadline: RequestDeadline, _ observation: RequestObservation
     ) async throws -> Bool {
         guard let ticket = trial.ticket else {
-            return try await stations.response.isRetried(
+            return try await stations.response.askRetriers(
                 trial.first, after: outcome, to: trial.answered, from: start, attempt: trial.attempt, hasLeftOrigin: trial.hasLeftOrigin,
                 retries: &retries, by: deadline, observation)
         }
         return try await ticket.interrupt {
-            try await stations.response.isRetried(
+            try await stations.response.askRetriers(
                 trial.first, after: outcome, to: trial.answered, from: start, attempt: trial.attempt, hasLeftOrigin: trial.hasLeftOrigin,
                 retries: &retries, by: deadline, observation)
         }

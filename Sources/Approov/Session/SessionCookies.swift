@@ -6,6 +6,13 @@ import HTTPTypes
 
 /// Sends the cookies of a wrapped session's storage, and stores the cookies of responses there.
 struct SessionCookies: Sendable {
+    /// The most cookies that one response sets; further ones are ignored.
+    private static let maximumPerResponse = 50
+    /// The most cookies of a domain; the oldest give way (RFC 6265, section 6.1, which asks for at least as many).
+    private static let maximumPerDomain = 50
+    /// The most bytes of a cookie's name and value; larger ones are ignored (RFC 6265, section 6.1).
+    private static let maximumBytes = 4_096
+
     private let storage: HTTPCookieStorage
     /// Whether requests carry the cookies of the storage.
     private let sends: Bool
@@ -47,11 +54,25 @@ struct SessionCookies: Sendable {
         // An address has no parent domain (RFC 6265, section 5.1.3), but Foundation compares texts.
         let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
         // Parse each line separately: values joined with commas cannot be separated again.
-        for value in response.headerFields[values: .setCookie] {
-            let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url)
-                .filter { !Self.isMeantForPublicSuffix($0) && !(isAddress && $0.domain.hasPrefix(".")) }
-            if !cookies.isEmpty { storage.setCookies(cookies, for: url, mainDocumentURL: nil) }
+        var domains: Set<String> = []
+        for value in response.headerFields[values: .setCookie].prefix(Self.maximumPerResponse) {
+            let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).filter {
+                !Self.isMeantForPublicSuffix($0) && !(isAddress && $0.domain.hasPrefix("."))
+                    && $0.name.utf8.count + $0.value.utf8.count <= Self.maximumBytes
+            }
+            guard !cookies.isEmpty else { continue }
+            storage.setCookies(cookies, for: url, mainDocumentURL: nil)
+            domains.formUnion(cookies.map(\.domain))
         }
+        for domain in domains { removeOldest(of: domain) }
+    }
+
+    /// Removes the oldest cookies of a domain that has too many.
+    private func removeOldest(of domain: String) {
+        let own = (storage.cookies ?? []).filter { $0.domain == domain }
+        guard own.count > Self.maximumPerDomain else { return }
+        let sorted = own.sorted { (Self.creation(of: $0) ?? 0) < (Self.creation(of: $1) ?? 0) }
+        for cookie in sorted.dropLast(Self.maximumPerDomain) { storage.deleteCookie(cookie) }
     }
 
     /// Whether the storage is the one that all sessions share.

@@ -64,6 +64,17 @@ import Testing
         #expect(message.version == .v1_1 && message.fault?["faultstring"]?.text == "no cats")
     }
 
+    @Test("An element of the application that is named Fault is no fault, and one under the prefix that is written is")
+    func namedFault() throws {
+        let soap = SOAPEnvelope.Version.v1_2.namespace
+        for (element, isFault) in [
+            ("<m:Fault xmlns:m='urn:cars'/>", false), ("<Fault/>", false), ("<soap:Fault/>", true), ("<Fault xmlns='\(soap)'/>", true),
+        ] {
+            let text = "<soap:Envelope xmlns:soap='\(soap)'><soap:Body>\(element)</soap:Body></soap:Envelope>"
+            #expect((try SOAPEnvelope(XMLElement(parsing: text)).fault != nil) == isFault, "\(element)")
+        }
+    }
+
     @Test(
         "What is not an envelope is refused",
         arguments: [
@@ -71,6 +82,7 @@ import Testing
             "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'/>",
             "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><s:Body/><s:Body/></s:Envelope>",
             "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><Body/></s:Envelope>",
+            "<s:Envelope xmlns:s='http://www.w3.org/2003/05/soap-envelope'><s:Header/><s:Header/><s:Body/></s:Envelope>",
         ])
     func refused(_ text: String) {
         #expect(code { try SOAPEnvelope(XMLElement(parsing: text)) } == .malformedXML)

@@ -11,8 +11,6 @@ import Testing
 /// Streams, downloads, progress, and requests for the session, on a real server.
 @Suite("Transfers of a resource", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ResourceTransfersTests {
-    private static let kind: HTTPField.Name? = HTTPField.Name("X-Kind")
-
     /// Lends a client with a rule and a header, whose server answers with the method, these fields and the content it got.
     private func with(_ work: (APIClient) async throws -> Void) async throws {
         let server = try await TestHTTPServer.start(certificate: nil) { request in
@@ -59,28 +57,100 @@ struct ResourceTransfersTests {
         }
     }
 
-    @Test("A stream and a download with another status are refused, with the response; no file is left")
+    @Test("A stream and a download with another status are refused, with the response")
     func refused() async throws {
         try await with { client in
             var client = client
             let text = "GET /v1/missing client rule - 0"
             for work in [
                 { try await $0.bytes() } as (Resource) async throws -> Any, { try await $0.download() },
+                { try await $0.download(resuming: nil) { _ in } },
             ] {
                 let error = await #expect(throws: APIError.self) { _ = try await work(client.resource("missing")) }
                 #expect(error?.code == .unexpectedStatus && error?.response?.head.statusCode == 404)
                 #expect(error?.response?.data == Data(text.utf8))
+                client.maximumBytes = 3
+                let cut = await #expect(throws: APIError.self) { _ = try await work(client.resource("missing")) }
+                #expect(cut?.response?.data == Data("GET".utf8))
+                client.maximumBytes = 100
             }
-            client.maximumBytes = 3
-            let cut = await #expect(throws: APIError.self) { try await client.resource("missing").download() }
-            #expect(cut?.response?.data == Data("GET".utf8))
-            let large = await #expect(throws: ApproovError.self) { try await client.resource("missing").bytes() }
-            #expect(large?.code == .responseTooLarge)
             client.statuses = 404..<405
             let (file, head) = try await client.resource("missing").download()
             #expect(head.statusCode == 404)
             try FileManager.default.removeItem(at: file)
         }
+    }
+
+    @Test("A stream with another status that has no end is refused with its beginning")
+    func endless() async throws {
+        let transport = InProcessTransport { request in
+            let parts = AsyncThrowingStream<[UInt8], any Error> { [UInt8](repeating: 1, count: 10_000) }
+            return TransportResponse(status: 503, url: request.url, body: ResponseBody(parts))
+        }
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        let error = await #expect(throws: APIError.self) { try await client.resource("news").bytes() }
+        #expect(error?.response?.head.statusCode == 503 && error?.response?.data.count == 64 << 10)
+    }
+
+    @Test("A stream within a call of the same client does not send that call's Accept, and its rules run once")
+    func withinACall() async throws {
+        struct Nested: RequestInterceptor {
+            let inner: APIClient
+            let kind: String
+            func adapt(_ request: URLRequest) async throws -> URLRequest {
+                if request.url?.path() == "/outer" {
+                    if kind == "bytes" {
+                        _ = try await inner.resource("inner").bytes()
+                    } else {
+                        let (file, _) = try await inner.resource("inner").download()
+                        try FileManager.default.removeItem(at: file)
+                    }
+                }
+                return request
+            }
+        }
+        for kind in ["bytes", "download"] {
+            let accepts = Shared<[String: String]>([:])
+            let runs = Shared(0)
+            let transport = InProcessTransport { request in
+                accepts.change { $0[request.url.target] = request.headerFields[.accept] }
+                return TransportResponse(
+                    status: 200, headerFields: [.contentType: "application/json"], url: request.url,
+                    body: ResponseBody(bytes: Array("1".utf8)))
+            }
+            let base = try #require(URL(string: "https://api.example.com/"))
+            let inner = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport))).configured {
+                rules in
+                try rules.configure("inner", description: "counted") { _ in runs.change { $0 += 1 } }
+            }
+            var outer = inner
+            outer.interceptors = [Nested(inner: inner, kind: kind)]
+            #expect(try await outer.get("outer", as: Int.self) == 1)
+            #expect(accepts.value == ["/outer": "application/json", "/inner": "*/*"], "\(kind)")
+            #expect(runs.value == 1, "\(kind)")
+        }
+    }
+
+    @Test("A stream that may change a resource removes what the cache has of it")
+    func cached() async throws {
+        let count = Shared(0)
+        let transport = InProcessTransport { request in
+            count.change { $0 += 1 }
+            return TransportResponse(
+                status: 200, headerFields: [.cacheControl: "max-age=60"], url: request.url, body: ResponseBody(bytes: Array("1".utf8)))
+        }
+        var client = try APIClient(
+            base: try #require(URL(string: "https://api.example.com/")),
+            session: ApproovSession(service: nil, configuration: .over(transport)))
+        client.cache = DataCache()
+        let resource = try client.resource("item")
+        for _ in 0..<2 { _ = try await resource.cachedData() }
+        #expect(count.value == 1)
+        let (bytes, _) = try await resource.bytes(.post)
+        _ = try await bytes.data(upTo: 1)
+        #expect(try await resource.cachedData().isFromCache == false)
+        #expect(count.value == 3)
     }
 
     @Test("Sending reports how much of the content is sent")

@@ -45,6 +45,20 @@ extension NameUse {
             try await client.delete("items")
             #expect(world.apiRequests.map(\.method) == [.get, .post, .put, .patch, .delete, .delete])
         },
+        NameUse("upload and download progress") { (world) async throws in
+            world.answer("12345")
+            let folder = try TemporaryFolder()
+            let file = URL(filePath: try folder.write("123", to: "file"))
+            let resource: Resource = try client(world).resource("items")
+            let (sent, received) = (Shared(0), Shared(0))
+            let body = try RawBody(file: file, contentType: "text/plain")
+            _ = try await resource.send(.put, query: nil, body: body, headers: [:], onProgress: { sent.value = $0.completed })
+            let (copy, _) = try await resource.download(query: nil, headers: [:], onProgress: { received.value = $0.completed })
+            defer { try? FileManager.default.removeItem(at: copy) }
+            #expect(try Data(contentsOf: copy) == Data("12345".utf8))
+            // The transport of these tests reports none.
+            #expect(sent.value == 0 && received.value == 0)
+        },
         NameUse("AuthenticationCredential.task, .bearer(token:), getUserToken") { (world) async throws in
             let renewed = RenewedSource()
             let source: any CredentialSource = renewed

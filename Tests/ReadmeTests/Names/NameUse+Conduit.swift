@@ -58,20 +58,27 @@ extension NameUse {
             let client: APIClient = try client(world)
             let session = try client.connectedSession()
             let resource: Resource = try client.resource("items")
-            let (request, _) = try resource.request(.post, query: nil, body: JSONBody([1]), headers: [:])
+            let (request, body) = try resource.request(.post, query: nil, body: JSONBody([1]), headers: [:])
             let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+            let begun: ApproovTask = session.uploadTask(
+                with: request, body: body,
+                completionHandler: { _, _, error in
+                    end.yield(error != nil)
+                })
             let task: ApproovTask = session.dataTask(
-                with: request,
+                with: URLRequest(url: url),
                 completionHandler: { _, _, error in
                     end.yield(error != nil)
                 })
             task.suspend()
             task.cancel()
             task.resume()
-            for await isError in ends {
-                #expect(isError)
-                break
-            }
+            var results = ends.makeAsyncIterator()
+            #expect(await results.next() == true)
+            begun.resume()
+            #expect(await results.next() == false)
+            #expect(world.apiRequests.map(\.method) == [.post])
+            #expect(world.apiRequests.first?.headerFields[.contentType] == "application/json")
         },
         NameUse("pipelineBehaviorOptions, awaitsOutgoingCompletion") { (world) async throws in
             let gate: RequestGate = RequestGate(clock: world.clock)

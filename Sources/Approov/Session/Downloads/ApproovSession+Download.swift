@@ -16,7 +16,21 @@ extension ApproovSession {
     nonisolated(nonsending) public func download(
         for request: URLRequest, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true))
+        try await download(for: request, within: nil, onProgress: onProgress)
+    }
+
+    /// Performs a request within a scope and writes the response's body to a file as it arrives.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: Surrounds the request; nil for none.
+    ///   - onProgress: Called with the number of body bytes received so far; must not block.
+    /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
+    /// - Throws: The errors of ``download(for:onProgress:)``.
+    nonisolated(nonsending) package func download(
+        for request: URLRequest, within scope: (any RequestScope)?, onProgress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws -> (URL, HTTPURLResponse) {
+        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true, scope: scope))
     }
 
     nonisolated(nonsending) func download(

@@ -33,10 +33,27 @@ extension ApproovSession {
         for request: URLRequest, resuming token: ResumeToken?, onToken: (@Sendable (ResumeToken) -> Void)? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        guard let flight = flights?.begin(request) else { return try await resume(request, token, onToken, onProgress, nil) }
+        try await download(for: request, resuming: token, within: nil, onToken: onToken, onProgress: onProgress)
+    }
+
+    /// Performs a request within a scope, like ``download(for:resuming:onToken:onProgress:)``.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - token: The token of the download that broke off; nil for a new download.
+    ///   - scope: Surrounds the request; nil for none.
+    ///   - onToken: Called with a token from which a later call can resume; must not block.
+    ///   - onProgress: Called with the number of bytes in the file so far; must not block.
+    /// - Returns: The URL of a file with mode 0600, and the response's head.
+    /// - Throws: The errors of ``download(for:resuming:onToken:onProgress:)``.
+    nonisolated(nonsending) package func download(
+        for request: URLRequest, resuming token: ResumeToken?, within scope: (any RequestScope)?,
+        onToken: (@Sendable (ResumeToken) -> Void)?, onProgress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws -> (URL, HTTPURLResponse) {
+        guard let flight = flights?.begin(request) else { return try await resume(request, token, scope, onToken, onProgress, nil) }
         do {
             return try await flight.run { [self] in
-                try await resume(request, token, onToken, onProgress, flight)
+                try await resume(request, token, scope, onToken, onProgress, flight)
             } discard: {
                 try? FileManager.default.removeItem(at: $0.0)
             }
@@ -48,7 +65,7 @@ extension ApproovSession {
     }
 
     private func resume(
-        _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
+        _ request: URLRequest, _ token: ResumeToken?, _ scope: (any RequestScope)?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
         _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
     ) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
@@ -57,7 +74,8 @@ extension ApproovSession {
         }
         // Admitted above, so that the second attempt goes on although the session takes no further request.
         let observation = observed(
-            request, RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight, isAdmitted: true))
+            request,
+            RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight, isAdmitted: true, scope: scope))
         do {
             // At most one more attempt: without a token, no answer is foreign.
             guard let result = try await download(request, token, onToken, onProgress, observation) else {

@@ -141,7 +141,7 @@ final class ResponseStation: Sendable {
     ///   - observation: The request, whose wipe ends the wait.
     /// - Returns: Whether to send it again.
     /// - Throws: ``ApproovError`` with code `timedOut` when no time is left to wait; `CancellationError` when the task is cancelled.
-    func isRetried(
+    func askRetriers(
         _ first: RedirectStep, after outcome: Result<SentRequest, any Error>, to answered: SentRequest?,
         from start: RetrierStart = RetrierStart(), attempt: Int, hasLeftOrigin: Bool, retries: inout [Int], by deadline: RequestDeadline,
         _ observation: RequestObservation

@@ -69,7 +69,7 @@ struct TokenStation: Sendable {
     /// Returns the uptime from which a token is no longer sent.
     ///
     /// - Parameter outcome: What this station did to the request.
-    /// - Returns: The uptime; nil without a token, or if the token was too old when it arrived, and another one would be no newer.
+    /// - Returns: The uptime; nil without a token, or if the token was too old when it arrived, because a further token would be no newer.
     func endOfUse(of outcome: TokenOutcome) -> Duration? {
         guard let service, let end = outcome.attached?.life?.endOfUse, service.time.uptime < end else { return nil }
         return end
@@ -96,7 +96,7 @@ struct TokenStation: Sendable {
     ///   - sent: The request with its response.
     ///   - step: The step that was sent.
     /// - Returns: Whether to take the step through the stations again, with another token.
-    func isRenewed(after sent: SentRequest, from step: RedirectStep) -> Bool {
+    func renewIfRejected(after sent: SentRequest, from step: RedirectStep) -> Bool {
         guard let service, let token = sent.token, Self.isRejection(sent.response) else { return false }
         // The token is forgotten even if this request cannot be sent again: the next one then gets another. The API refused the request
         // before it did anything, so every method may be sent again.
