@@ -93,9 +93,8 @@ struct StoreDatabase: Sendable {
         }
         do {
             return try await connections.writeWithoutTransaction { database in
-                // The pool sets NORMAL, with which the last commits may be lost.
-                if isDurable { try database.execute(sql: "PRAGMA synchronous = FULL") }
-                defer { if isDurable { try? database.execute(sql: "PRAGMA synchronous = NORMAL") } }
+                // With NORMAL the last commits may be lost. The level cannot be set back afterwards: a cancelled task executes nothing more.
+                try database.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
                 var value: Value?
                 try database.inTransaction {
                     try file.check()
