@@ -160,6 +160,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
                 guard attempts < Self.maximumAttempts else { throw Self.keepsChanging }
                 attempts += 1
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
+                // From here on, a token may be another user's: none is removed unread.
+                failure = nil
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
             } catch let error as OAuth2Error where error.code == .storeBusy || error.isUnanswered {
                 // Another process changes the token: one that is removed unread could be another user's. Or the user was asked to unlock
@@ -173,7 +175,12 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         do {
             if isEmpty, authorization.level == .user {
                 // What an earlier failure left behind, and not the token of a user who has logged in since the store was read.
-                try (store as? FileTokenStore)?.removeLeftovers(for: key)
+                if let files = store as? FileTokenStore {
+                    try files.removeLeftovers(for: key)
+                } else if (failure as? OAuth2Error)?.code == .tokenDamaged {
+                    // The store may be one around a file store, which has set the damaged token aside.
+                    try await store.remove(for: key)
+                }
             } else {
                 // A store that cannot read or replace a token may still be able to remove it.
                 try await store.remove(for: key)

@@ -63,7 +63,7 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
             let isNew = try await store.storeIfAbsent(token, for: key)
             if isNew {
                 // The token of a user who has logged in since then stays.
-                guard let found = try await store.token(for: key), found == token || found.loginID != token.loginID else {
+                guard let found = try await store.token(for: key), found == token || found.isOfAnotherLogIn(than: token) else {
                     throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
                 }
             }

@@ -68,7 +68,7 @@ public struct TokenMigration: Sendable {
             if !isStored { isStored = try await destination.storeIfAbsent(token, for: key) }
             if isStored {
                 // The token of a user who has logged in since then stays.
-                guard let found = try await destination.token(for: key), found == token || found.loginID != token.loginID else {
+                guard let found = try await destination.token(for: key), found == token || found.isOfAnotherLogIn(than: token) else {
                     throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
                 }
                 copy = token

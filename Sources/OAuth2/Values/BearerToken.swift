@@ -123,3 +123,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
+
+extension BearerToken {
+    /// Whether this is a token of another log-in, and not the same one from a store that does not keep log-ins apart.
+    func isOfAnotherLogIn(than token: BearerToken) -> Bool { loginID != token.loginID && accessToken != token.accessToken }
+}

@@ -33,6 +33,19 @@ import Testing
         }
     }
 
+    @Test("When the new store returns only a part of the token, the old one keeps it")
+    func altered() async throws {
+        let key = try Samples.key()
+        let token = try Samples.token()
+        let (source, destination) = (MemoryTokenStore(), BrittleStore())
+        try await source.store(token, for: key)
+        // Such a store makes a new token from what it has.
+        destination.alter.value = { try BearerToken(accessToken: $0.accessToken, expiresAt: $0.expiresAt) }
+        #expect(
+            await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) } == .storeFailed)
+        #expect(try await source.token(for: key) == token)
+    }
+
     @Test("After an interruption both stores have the token, and the next run keeps the newer one of the destination")
     func interrupted() async throws {
         let key = try Samples.key()

@@ -7,6 +7,8 @@ final class BrittleStore: TokenStore {
     let failsToStore = Shared(false)
     let forgets = Shared(false)
     let failsToRemove = Shared(false)
+    /// What the store makes of a token that it returns.
+    let alter = Shared<(@Sendable (BearerToken) throws -> BearerToken)?>(nil)
     /// What happens before a log-in or log-out changes the token.
     let beforeChange = Shared<(@Sendable () async throws -> Void)?>(nil)
     /// Whether someone has asked for the turn while another one had it.
@@ -17,7 +19,8 @@ final class BrittleStore: TokenStore {
 
     func token(for key: TokenKey) async throws -> BearerToken? {
         try Task.checkCancellation()
-        return forgets.value ? nil : try await base.token(for: key)
+        guard !forgets.value, let token = try await base.token(for: key) else { return nil }
+        return try alter.value?(token) ?? token
     }
 
     func store(_ token: BearerToken, for key: TokenKey) async throws {
