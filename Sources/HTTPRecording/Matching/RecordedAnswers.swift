@@ -18,6 +18,8 @@ struct RecordedAnswers: Sendable {
         let conditions: RequestConditions
         var isUsed = false
 
+        /// Whether a request without conditions was answered, or one with conditions got the whole content.
+        var isUnconditional: Bool { !conditions.exist || ((200..<300).contains(exchange.status) && exchange.status != 206) }
         /// Whether the response fits no request without the recorded conditions: it has a part of the content, or none.
         var needsConditions: Bool { conditions.exist && RecordedAnswers.conditionalStatuses.contains(exchange.status) }
     }
@@ -42,7 +44,7 @@ struct RecordedAnswers: Sendable {
     /// The next exchange that answers a request: the first unused one, else the last, which then answers again and again.
     ///
     /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may. If
-    /// the request has none, all exchanges with the whole content answer it in their order.
+    /// the request has none, the exchanges without conditions and those with the whole content answer it in their order.
     ///
     /// - Parameters:
     ///   - method: The request's method.
@@ -60,7 +62,7 @@ struct RecordedAnswers: Sendable {
             guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
             return digest == recorded
         }
-        let exact = conditions.exist ? candidates.filter { entries[$0].conditions.cover(conditions) } : []
+        let exact = candidates.filter { conditions.exist ? entries[$0].conditions.cover(conditions) : entries[$0].isUnconditional }
         let matching = exact.isEmpty ? candidates.filter { !entries[$0].needsConditions } : exact
         guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
         entries[index].isUsed = true

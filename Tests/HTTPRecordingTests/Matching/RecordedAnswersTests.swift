@@ -63,4 +63,11 @@ import Testing
         let recorded = answers([(200, []), (201, ["If-None-Match: \"a\""]), (304, ["If-None-Match: \"b\""]), (202, [])])
         #expect(statuses(recorded, [[:], [:], [:], [:]]) == [200, 201, 202, 202])
     }
+
+    @Test("A client without conditions gets no error of a request with conditions, unless there is nothing else")
+    func conditionalErrors() {
+        let recorded = answers([(200, []), (401, ["If-None-Match: \"a\""]), (503, ["Range: bytes=4-"]), (304, ["If-None-Match: \"a\""])])
+        #expect(statuses(recorded, [[:], [:], [.ifNoneMatch: "\"a\""], [:]]) == [200, 200, 401, 200])
+        #expect(statuses(answers([(401, ["If-None-Match: \"a\""])]), [[:]]) == [401])
+    }
 }
