@@ -58,7 +58,10 @@ final class ReplayWindow: Sendable {
     /// Marks of requests with a date that are forgotten together.
     private struct Generation {
         var marks: Set<Mark> = []
+        /// The latest date of a request that was served.
         var latestDate = Date.distantPast
+        /// The latest date that was refused as too old.
+        var latestRefusedDate = Date.distantPast
     }
 
     private struct State {
@@ -147,14 +150,14 @@ final class ReplayWindow: Sendable {
         let (earliestDate, marks) = state.withLock { state in
             var kept = state.ahead
             var earliestDate = max(state.earliestDate, Self.nextSecond(now))
-            for generation in [state.earlier, state.current] where generation.latestDate >= earliestDate {
-                if generation.latestDate.timeIntervalSince(now) <= Double(Self.longestAhead) {
-                    // The dates of single requests are not known here; none is later than the latest one.
-                    for mark in generation.marks { kept[mark] = generation.latestDate }
-                } else {
-                    // The clock was set back.
-                    earliestDate = generation.latestDate + 1
+            for generation in [state.earlier, state.current] {
+                // The clock was set back.
+                if generation.latestDate.timeIntervalSince(now) > Double(Self.longestAhead) {
+                    earliestDate = max(earliestDate, generation.latestDate + 1)
                 }
+                // The dates of single requests are not known here; none is later than the latest one.
+                let latest = max(generation.latestDate, generation.latestRefusedDate)
+                if latest >= earliestDate { for mark in generation.marks { kept[mark] = latest } }
             }
             return (earliestDate, kept.filter { $0.value >= earliestDate })
         }
@@ -219,7 +222,10 @@ final class ReplayWindow: Sendable {
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             // Also remember a request that is too old: the clock may be fast, and be corrected later.
-            guard age <= settings.window / .seconds(1), date >= state.earliestDate else { return .dateNeeded }
+            guard age <= settings.window / .seconds(1), date >= state.earliestDate else {
+                state.current.latestRefusedDate = max(state.current.latestRefusedDate, date)
+                return .dateNeeded
+            }
             state.current.latestDate = max(state.current.latestDate, date)
             return .fresh
         }

@@ -254,6 +254,15 @@ import Testing
         }
     }
 
+    @Test("A request that was refused as too old while the clock was ahead is refused after a restart with the right clock, too")
+    func refusedAsTooOld() {
+        let first = window()
+        #expect(judge(first, 1, date: 104, at: 3_700) == .dateNeeded)
+        let second = ReplayWindow(.init(), startedAt: start + 102, uptime: .zero, remembered: first.remembered(at: start + 101))
+        #expect(judge(second, 1, date: 104, at: 104) == .replayed)
+        #expect(judge(second, 2, date: 104, at: 104) == .fresh)
+    }
+
     @Test("A restart with a clock behind that of the stop accepts no date before the stop")
     func restartedBehind() {
         let first = window()

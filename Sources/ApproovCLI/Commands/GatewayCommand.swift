@@ -52,11 +52,12 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             reached, the gateway logs it and refuses requests without a Date for as
             long as it accepts their key. After a restart the gateway no longer
             knows earlier requests without a Date; --require-date refuses such
-            requests. When it stops, it writes FILE.seen beside the keys: a part of
-            a hash and the date of each request that is dated ahead of its clock.
-            A gateway that is killed writes no such file, and such requests can
-            then be replayed. Run one process: two gateways do not know each
-            other's requests.
+            requests. When it stops, it writes FILE.seen beside the keys: the
+            earliest date that the next start accepts, and a part of a hash and the
+            date of each request with a later date. A gateway that is killed writes
+            no such file, and requests dated ahead of its clock can then be
+            replayed. Run one process: two gateways do not know each other's
+            requests.
 
             Metrics (swift-metrics) are only for programs that embed the library.
             """)
