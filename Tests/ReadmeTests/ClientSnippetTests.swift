@@ -3,6 +3,7 @@ import Approov
 import ApproovTesting
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import TestTags
 import Testing
 
@@ -127,20 +128,27 @@ import Testing
 
     @Test("The article's download is resumed when it broke off, and an error is no video")
     func resumedVideo() async throws {
-        let server = try await RawServer.start { connection in
-            let head = try await connection.receiveHead()
-            let fields = "ETag: \"1\"\r\nAccept-Ranges: bytes\r\nConnection: close\r\n"
-            if !head.hasPrefix("GET /videos/1 ") || !head.lowercased().contains("authorization: bearer user") {
-                try await connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 8\r\nConnection: close\r\n\r\nan error")
-            } else if head.lowercased().contains("range: bytes=7-\r\n") {
-                try await connection.send(
-                    "HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nContent-Range: bytes 7-11/12\r\n\(fields)\r\nvideo")
-            } else {
-                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\(fields)\r\na long ")
+        let content = Array("a long video".utf8)
+        let transport = InProcessTransport { request in
+            let fields: HTTPFields = [.eTag: "\"1\"", .acceptRanges: "bytes"]
+            guard request.url.target == "/videos/1", request.headerFields[.authorization] == "Bearer user" else {
+                return TransportResponse(status: 404, url: request.url, body: ResponseBody(bytes: Array("an error".utf8)))
             }
+            if request.headerFields[.range] == "bytes=7-" {
+                var rest = fields
+                rest[.contentRange] = "bytes 7-11/12"
+                return TransportResponse(status: 206, headerFields: rest, url: request.url, body: ResponseBody(bytes: Array(content[7...])))
+            }
+            let parts = AsyncThrowingStream<[UInt8], any Error> { continuation in
+                continuation.yield(Array(content[..<7]))
+                continuation.finish(throwing: TransportError(.connectionLost, "gone"))
+            }
+            var whole = fields
+            whole[.contentLength] = "12"
+            return TransportResponse(status: 200, headerFields: whole, url: request.url, body: ResponseBody(parts))
         }
         var client = try APIClient(
-            base: try #require(URL(string: "http://localhost:\(server.port)")), session: ApproovSession(service: nil))
+            base: try #require(URL(string: "https://api.test")), session: ApproovSession(service: nil, configuration: .over(transport)))
         client.headers = ["Authorization": "Bearer user"]
         let tokens = Shared<[ResumeToken]>([])
         let note: @Sendable (ResumeToken) -> Void = { token in tokens.change { $0.append(token) } }
@@ -152,7 +160,6 @@ import Testing
         #expect(try Data(contentsOf: copy) == Data("a long video".utf8))
         let error = await #expect(throws: APIError.self) { try await video("2", from: client, resuming: nil, onToken: note) }
         #expect(error?.response?.head.statusCode == 404 && error?.response?.data == Data("an error".utf8))
-        await server.stop()
     }
 
     @Test("The article's headlines are the data of server-sent events")

@@ -84,7 +84,7 @@ struct NotesClient: Sendable {
     /// - Throws: `APIError` when the API refuses the picture; `ApproovError` when it could not be sent.
     func setPicture(of id: Int, toFile file: URL, onProgress: @escaping @Sendable (Int, Int) -> Void) async throws -> Note {
         let picture = try RawBody(file: file)
-        return try await client.resource("notes/\(id)/picture").send(.put, body: picture, with: JSONResponse<Note>()) { progress in
+        return try await client.resource("notes/\(id)/picture").send(.put, body: picture, as: Note.self) { progress in
             onProgress(progress.completed, progress.total ?? progress.completed)
         }
     }

@@ -37,6 +37,15 @@ public struct FormPart: Sendable {
         /// A regular file, read while it is sent, with its media type; its length is taken when the request is built and must not change.
         case file(path: String, type: String)
 
+        /// A regular file, read while it is sent; its length is taken when the request is built and must not change.
+        ///
+        /// - Parameters:
+        ///   - url: The file URL.
+        ///   - type: The media type.
+        /// - Returns: The content.
+        /// - Throws: ``APIError`` with code `invalidBody` when the URL is no file URL.
+        public static func file(_ url: URL, type: String) throws -> Content { .file(path: try url.pathOfFile(), type: type) }
+
         /// Bytes of any kind: `application/octet-stream`.
         public static func binary(_ data: Data) -> Content { .data(data, type: "application/octet-stream") }
 

@@ -37,8 +37,7 @@ public struct RawBody: BodySerializer {
     ///   - contentType: The value of the header Content-Type.
     /// - Throws: ``APIError`` with code `invalidBody` when the URL is no file URL.
     public init(file: URL, contentType: String = "application/octet-stream") throws {
-        guard file.isFileURL else { throw APIError(.invalidBody, "the URL of the file to send is not a file URL: give one") }
-        self.init(.file(path: file.path(percentEncoded: false)), contentType: contentType)
+        self.init(.file(path: try file.pathOfFile()), contentType: contentType)
     }
 
     /// Returns the content.

@@ -51,8 +51,7 @@ public struct SOAPEnvelope: BodySerializer, Hashable {
     ///
     /// - Parameter document: The root element of a response.
     /// - Throws: ``APIError`` with code `malformedXML` when it is not an envelope of SOAP 1.1 or 1.2 with one body and at most one header, and
-    ///   `tooLarge` when it has
-    ///   more than a million declarations of namespaces for its elements.
+    ///   `tooLarge` when it has more than a million declarations of namespaces for its elements.
     public init(_ document: XMLElement) throws {
         let declared = document.declaredNamespaces
         let namespace = document.namespace(within: declared)

@@ -17,7 +17,8 @@ extension Resource {
     /// for try await event in bytes.events() { print(event.data) }
     /// ```
     ///
-    /// Validators see the head alone.
+    /// Validators see the head alone, and the media type is not checked. If the server sends nothing for longer than the idle timeout
+    /// (``APIClient/timeout``), the stream fails: raise it for a quiet one.
     ///
     /// - Parameters:
     ///   - method: The method; GET by default.
@@ -26,8 +27,8 @@ extension Resource {
     ///   - headers: The request's own headers, by name.
     /// - Returns: The content and the head, whose status the client or a rule accepts.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response with what comes
-    ///   of its content within a second, at most 64 KiB; `ApproovError` when the request fails or a validator refuses the response; `CancellationError` when the
-    ///   task is cancelled.
+    ///   of its content within a second, at most 64 KiB; `ApproovError` when the request fails or a validator refuses the response;
+    ///   `CancellationError` when the task is cancelled.
     nonisolated(nonsending) public func bytes(
         _ method: HTTPRequest.Method = .get, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> (ApproovBytes, HTTPURLResponse) {
@@ -79,8 +80,8 @@ extension Resource {
     ///   - onToken: Called with a token from which a later call can resume; must not block.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, which has the whole content, and the head.
-    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` for any status but 200, 206 and 416: it carries
-    ///   the response with at most ``APIClient/maximumBytes`` of its content, and the token remains valid; the errors of
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` for any status but 200, 206 and, with a token,
+    ///   416: it carries the response with at most ``APIClient/maximumBytes`` of its content, and the token remains valid; the errors of
     ///   `ApproovSession.download(for:resuming:onToken:onProgress:)`.
     nonisolated(nonsending) public func download(
         resuming token: ResumeToken?, query: QueryValue? = nil, headers: [String: String] = [:],
@@ -90,7 +91,8 @@ extension Resource {
         let call = client.rules.call(accept: nil)
         let (file, head) = try await client.connectedSession().download(
             for: request, resuming: token, within: AppliedRules.Scope(call: call), onToken: onToken, onProgress: onProgress)
-        guard ![200, 206, 416].contains(head.statusCode) else { return (file, head) }
+        // With a token, 416 says that nothing is left to download.
+        guard ![200, 206].contains(head.statusCode), head.statusCode != 416 || token == nil else { return (file, head) }
         defer { try? FileManager.default.removeItem(at: file) }
         throw APIResponse(data: try beginning(of: file), head: head).unexpectedStatus
     }

@@ -10,7 +10,7 @@ extension Resource {
     nonisolated(nonsending) public func get<Value: Decodable>(
         query: QueryValue? = nil, as type: Value.Type = Value.self
     ) async throws -> Value {
-        try await decoded(.get, query: query, body: nil, as: type)
+        try await send(.get, query: query, as: type)
     }
 
     /// Sends a POST request with content, and decodes the response from JSON.
@@ -25,7 +25,7 @@ extension Resource {
     nonisolated(nonsending) public func post<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
-        try await decoded(.post, query: query, body: body, as: type)
+        try await send(.post, query: query, body: body, as: type)
     }
 
     /// Sends a POST request with parameters, and decodes the response from JSON.
@@ -54,7 +54,7 @@ extension Resource {
     nonisolated(nonsending) public func put<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
-        try await decoded(.put, query: query, body: body, as: type)
+        try await send(.put, query: query, body: body, as: type)
     }
 
     /// Sends a PUT request with parameters, and decodes the response from JSON.
@@ -83,7 +83,7 @@ extension Resource {
     nonisolated(nonsending) public func patch<Value: Decodable>(
         query: QueryValue? = nil, body: (any BodySerializer)?, as type: Value.Type = Value.self
     ) async throws -> Value {
-        try await decoded(.patch, query: query, body: body, as: type)
+        try await send(.patch, query: query, body: body, as: type)
     }
 
     /// Sends a PATCH request with parameters, and decodes the response from JSON.
@@ -111,6 +111,6 @@ extension Resource {
     nonisolated(nonsending) public func delete<Value: Decodable>(
         query: QueryValue? = nil, as type: Value.Type = Value.self
     ) async throws -> Value {
-        try await decoded(.delete, query: query, body: nil, as: type)
+        try await send(.delete, query: query, as: type)
     }
 }

@@ -102,11 +102,25 @@ public struct Resource: Sendable {
             of: try await response(method, query: query, body: body, headers: headers, onProgress: onProgress).response)
     }
 
-    /// Sends a request, and decodes the response from JSON with the client's settings.
-    nonisolated(nonsending) func decoded<Value: Decodable>(
-        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, as type: Value.Type
+    /// Sends a request, and decodes the response from JSON with the client's decoder and statuses.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - body: The content; nil for none. `JSONBody(_:encoder:)` takes the client's ``APIClient/encoder``.
+    ///   - headers: The request's own headers, by name.
+    ///   - type: The type of the result.
+    ///   - onProgress: Called with the number of bytes of the content sent so far; must not block.
+    /// - Returns: The result.
+    /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
+    ///   `CancellationError` when the task is cancelled.
+    nonisolated(nonsending) public func send<Value: Decodable>(
+        _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
+        as type: Value.Type, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Value {
-        let (response, statuses) = try await response(method, query: query, body: body, headers: [:], accept: "application/json")
+        let hasAccept = headers.keys.contains(where: Self.isAccept)
+        let (response, statuses) = try await response(
+            method, query: query, body: body, headers: headers, accept: hasAccept ? nil : "application/json", onProgress: onProgress)
         return try JSONResponse(type, statuses: statuses, decoder: client.decoder()).value(of: response)
     }
 
@@ -115,7 +129,7 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, parameters: some Encodable, as type: Value.Type
     ) async throws -> Value {
         let (query, body) = try client.encoded(parameters)
-        return try await decoded(method, query: query, body: body, as: type)
+        return try await send(method, query: query, body: body, as: type)
     }
 
     /// Sends a request, with `accept` as the header Accept unless the client or a rule sets one.

@@ -106,6 +106,8 @@ public final class RequestGate: Sendable {
     ///
     /// Barriers run one after another. A pause does not hold them.
     ///
+    /// A change of the user needs no barrier: it cancels the requests of the previous user, also those that wait at the gate.
+    ///
     /// When the task is cancelled, so is the work; the barrier then holds requests until the work has ended, or its limit is over.
     ///
     /// - Parameters:

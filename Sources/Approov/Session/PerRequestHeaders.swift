@@ -13,6 +13,8 @@ public import FoundationNetworking
 /// The closure must not name a header that something else sets; otherwise the session refuses the request. These are Authorization, Cookie
 /// and Host, and the headers of the token, of its binding, of a signature, of a secure string and of a proxy, and those that delimit the
 /// message.
+///
+/// No cache keeps a response of such a session, because each request may be different.
 public struct PerRequestHeaders: Sendable {
     /// How often the closure is called.
     public enum Scope: Sendable, Hashable {

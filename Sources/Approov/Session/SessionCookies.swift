@@ -6,8 +6,8 @@ import HTTPTypes
 
 /// Sends the cookies of a wrapped session's storage, and stores the cookies of responses there.
 struct SessionCookies: Sendable {
-    /// The most cookies that one response sets; further ones are ignored.
-    private static let maximumPerResponse = 50
+    /// The most lines Set-Cookie of one response that are read; further ones are ignored.
+    private static let maximumLines = 50
     /// The most cookies of a domain; the oldest give way (RFC 6265, section 6.1, which asks for at least as many).
     private static let maximumPerDomain = 50
     /// The most bytes of a cookie's name and value; larger ones are ignored (RFC 6265, section 6.1).
@@ -55,7 +55,7 @@ struct SessionCookies: Sendable {
         let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
         // Parse each line separately: values joined with commas cannot be separated again.
         var domains: Set<String> = []
-        for value in response.headerFields[values: .setCookie].prefix(Self.maximumPerResponse) {
+        for value in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
             let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).filter {
                 !Self.isMeantForPublicSuffix($0) && !(isAddress && $0.domain.hasPrefix("."))
                     && $0.name.utf8.count + $0.value.utf8.count <= Self.maximumBytes
@@ -67,10 +67,13 @@ struct SessionCookies: Sendable {
         for domain in domains { removeOldest(of: domain) }
     }
 
-    /// Removes the oldest cookies of a domain that has too many.
+    /// Removes the oldest cookies of a domain that has too many; expired ones first, which the storage keeps.
     private func removeOldest(of domain: String) {
-        let own = (storage.cookies ?? []).filter { $0.domain == domain }
+        var own = (storage.cookies ?? []).filter { $0.domain == domain }
         guard own.count > Self.maximumPerDomain else { return }
+        let now = Date()
+        for cookie in own where Self.hasExpired(cookie, at: now) { storage.deleteCookie(cookie) }
+        own.removeAll { Self.hasExpired($0, at: now) }
         let sorted = own.sorted { (Self.creation(of: $0) ?? 0) < (Self.creation(of: $1) ?? 0) }
         for cookie in sorted.dropLast(Self.maximumPerDomain) { storage.deleteCookie(cookie) }
     }
@@ -106,12 +109,14 @@ struct SessionCookies: Sendable {
     /// Checks the conditions of RFC 6265, section 5.4 other than the domain: Foundation's storage on Linux checks only the domain.
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
         guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
-        if let end = end(of: cookie), end <= now { return false }
+        guard !hasExpired(cookie, at: now) else { return false }
         let path = url.path(percentEncoded: true)
         guard path != cookie.path, !cookie.path.isEmpty else { return true }
         guard path.hasPrefix(cookie.path) else { return cookie.path == "/" }
         return cookie.path.hasSuffix("/") || path.dropFirst(cookie.path.count).hasPrefix("/")
     }
+
+    private static func hasExpired(_ cookie: HTTPCookie, at now: Date) -> Bool { end(of: cookie).map { $0 <= now } ?? false }
 
     /// Returns when the cookie expires.
     ///

@@ -14,6 +14,17 @@ import Testing
 
     private func form(_ parts: [FormPart]) -> MultipartBody { MultipartBody(parts, boundaries: { "bb" }) }
 
+    @Test("A part from a file URL has the file's path, and another URL is refused")
+    func fileURL() throws {
+        guard case .file(let path, let type) = try FormPart.Content.file(URL(filePath: "/tmp/my photo.jpg"), type: "image/jpeg") else {
+            throw TestServerError("no file")
+        }
+        #expect(path == "/tmp/my photo.jpg" && type == "image/jpeg")
+        let url = try #require(URL(string: "https://example.com/photo.jpg"))
+        #expect(code { try FormPart.Content.file(url, type: "image/jpeg") } == .invalidBody)
+        #expect(code { try RawBody(file: url) } == .invalidBody)
+    }
+
     @Test("A form without files has its parts in order, with their types, between delimiters, and ends with a line end")
     func memory() throws {
         var form = form([FormPart(name: "kitten", filename: "mr-jingles.jpg", content: .image(Data([1, 2]), .jpeg))])

@@ -178,6 +178,31 @@ struct ResourceTransfersTests {
         }
     }
 
+    @Test("A typed request that has its own headers has the client's settings for JSON")
+    func typed() async throws {
+        struct Item: Codable, Equatable { let date: Date }
+        let accepts = Shared<[String?]>([])
+        let transport = InProcessTransport { request in
+            accepts.change { $0.append(request.headerFields[.accept]) }
+            return TransportResponse(
+                status: 418, headerFields: [.contentType: "application/json"], url: request.url,
+                body: ResponseBody(bytes: Array("{\"date\": \"2026-01-01T00:00:00Z\"}".utf8)))
+        }
+        let base = try #require(URL(string: "https://api.example.com/"))
+        var client = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport)))
+        client.statuses = 418..<419
+        client.decoder = {
+            let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .iso8601
+            return decoder
+        }
+        let resource = try client.resource("item")
+        let item = Item(date: Date(timeIntervalSince1970: 1_767_225_600))
+        #expect(try await resource.send(.put, body: JSONBody([1]), headers: ["If-Match": "\"1\""], as: Item.self) == item)
+        #expect(try await resource.send(.get, headers: ["accept": "application/vnd.item+json"], as: Item.self) == item)
+        #expect(accepts.value == ["application/json", "application/vnd.item+json"])
+    }
+
     @Test("The verbs without a result ignore the content, and check the status")
     func verbs() async throws {
         let seen = Shared<[String]>([])

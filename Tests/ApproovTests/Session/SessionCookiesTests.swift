@@ -27,6 +27,13 @@ import Testing
         #expect(then.count == 50 && then.isSuperset(of: (0..<20).map { "b\($0)" }))
     }
 
+    @Test("Cookies that the server has ended give way first")
+    func expired() throws {
+        _ = try names(after: ["session=1; Path=/"])
+        for number in 0..<60 { _ = try names(after: ["state\(number)=1; Path=/", "state\(number)=; Path=/; Max-Age=0"]) }
+        #expect(try names(after: ["last=1; Path=/"]).isSuperset(of: ["session", "last"]))
+    }
+
     @Test("A cookie of more than 4,096 bytes is ignored")
     func size() throws {
         let value = String(repeating: "x", count: 4_095)

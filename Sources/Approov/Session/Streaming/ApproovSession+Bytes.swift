@@ -40,7 +40,7 @@ extension ApproovSession {
     ///   - limit: The maximum number of bytes to read.
     ///   - patience: How long to read at most.
     /// - Returns: What came until then, or until the transfer failed.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` when the task is cancelled or the request is wiped.
     nonisolated(nonsending) package func beginning(of bytes: ApproovBytes, upTo limit: Int, within patience: Duration) async throws -> Data
     {
         let beginning = Mutex(Data())
@@ -58,6 +58,7 @@ extension ApproovSession {
             }
         }
         try Task.checkCancellation()
+        try bytes.chunks.flight?.check()
         return beginning.withLock { $0 }
     }
 
