@@ -175,4 +175,22 @@ import Testing
         #expect(shown == ["one", "two\nlines"])
         await server.stop()
     }
+
+    @Test("The article's session asks for the user of each environment, and calls below its base URL")
+    func environments() async throws {
+        let folder = try TemporaryFolder()
+        let holder = try CredentialHolder("Bearer alice")
+        let names = Shared<[String]>([])
+        let local = try APIEnvironment(
+            "local", baseURL: try #require(URL(string: "https://api.localhost:9443/")), source: .local(recordings: NameUse.sampleRecording),
+            trust: .pathValidation)
+        let api = try session(for: local, stateDirectory: folder.url) { environment in
+            names.change { $0.append(environment.name) }
+            return holder
+        }
+        #expect(try await !api.client.resource("notes").send(.get).data.isEmpty)
+        let other = try #require(URL(string: "https://other.test/v1/"))
+        try api.use(APIEnvironment("other", baseURL: other, source: .remote(configuration: nil), trust: .pathValidation))
+        #expect(names.value == ["local", "other"] && api.client.baseURL == other)
+    }
 }

@@ -31,13 +31,16 @@ public final class EnvironmentSession: Sendable {
         public let service: ApproovService?
     }
 
-    /// How services are made; a test replaces it.
-    typealias ServiceMaker = @Sendable (ApproovConfiguration, _ stateDirectory: URL) throws -> ApproovService
+    /// Makes the service of an environment from its configuration, with a folder of state.
+    public typealias ServiceMaker = @Sendable (ApproovConfiguration, _ stateDirectory: URL) throws -> ApproovService
+    /// Changes the settings of an environment's new session; the service is nil for an environment without a configuration, and for a local
+    /// one.
+    public typealias SessionSettings = @Sendable (APIEnvironment, ApproovService?, inout ApproovSessionConfiguration) throws -> Void
 
     private let stateDirectory: URL
     private let anchors: TrustAnchors?
     private let logger: Logger
-    private let configure: @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void
+    private let configure: SessionSettings
     private let adjust: @Sendable (APIEnvironment, inout APIClient) throws -> Void
     private let makeService: ServiceMaker
     private let state: Mutex<Current>
@@ -50,24 +53,25 @@ public final class EnvironmentSession: Sendable {
     ///   - environment: The environment.
     ///   - stateDirectory: The folder in which each attested environment gets a folder with its name.
     ///   - logger: Gets each change of the environment, and a warning when certificates are not validated.
-    ///   - configure: Changes the settings of a new session, for example to give each environment its own credential. A local
-    ///     environment replaces the transport by its recording.
+    ///   - configure: Changes the settings of a new session, for example to give each environment its own credential. With the service,
+    ///     `OAuth2Endpoints(client:service:)` attests log-ins. A local environment replaces the transport by its recording.
     ///   - adjust: Changes the settings of a new client, such as its headers and rules.
+    ///   - makeService: Makes the service of an environment, for example with a development key.
     /// - Throws: What ``use(_:)`` throws.
     public convenience init(
         _ environment: APIEnvironment, stateDirectory: URL, logger: Logger = Logger(label: "approov.environment"),
-        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void = { _, _ in },
-        adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in }
+        configure: @escaping SessionSettings = { _, _, _ in },
+        adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in },
+        makeService: @escaping ServiceMaker = { try ApproovService(configuration: $0, stateDirectory: $1) }
     ) throws {
         try self.init(
-            environment, stateDirectory: stateDirectory, anchors: nil, logger: logger,
-            makeService: { try ApproovService(configuration: $0, stateDirectory: $1) }, configure: configure,
+            environment, stateDirectory: stateDirectory, anchors: nil, logger: logger, makeService: makeService, configure: configure,
             adjust: adjust)
     }
 
     init(
         _ environment: APIEnvironment, stateDirectory: URL, anchors: TrustAnchors?, logger: Logger, makeService: @escaping ServiceMaker,
-        configure: @escaping @Sendable (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void,
+        configure: @escaping SessionSettings,
         adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in }
     ) throws {
         self.stateDirectory = stateDirectory
@@ -113,20 +117,17 @@ public final class EnvironmentSession: Sendable {
 
     private static func make(
         _ environment: APIEnvironment, _ stateDirectory: URL, _ anchors: TrustAnchors?, _ logger: Logger, _ makeService: ServiceMaker,
-        _ configure: (APIEnvironment, inout ApproovSessionConfiguration) throws -> Void,
+        _ configure: SessionSettings,
         _ adjust: (APIEnvironment, inout APIClient) throws -> Void
     ) throws -> Current {
         do {
-            var configuration = ApproovSessionConfiguration()
-            try configure(environment, &configuration)
             var service: ApproovService?
-            switch environment.source {
-            case .remote(let account?):
-                service = try makeService(
-                    account, stateDirectory.appending(path: environment.name, directoryHint: .isDirectory))
-            case .remote(nil): break
-            case .local(let recordings): configuration.transport = try ReplayTransport(from: recordings)
+            if case .remote(let account?) = environment.source {
+                service = try makeService(account, stateDirectory.appending(path: environment.name, directoryHint: .isDirectory))
             }
+            var configuration = ApproovSessionConfiguration()
+            try configure(environment, service, &configuration)
+            if case .local(let recordings) = environment.source { configuration.transport = try ReplayTransport(from: recordings) }
             if case .remote(nil) = environment.source, environment.trust == .pinned, environment.pins.isEmpty {
                 throw APIError(
                     .invalidEnvironment,

@@ -33,7 +33,7 @@ import Testing
                 guard let world else { throw CocoaError(.fileNoSuchFile) }
                 return world.service
             },
-            configure: { environment, configuration in
+            configure: { environment, _, configuration in
                 configuration.transport = transport
                 struct Credential: RequestInterceptor {
                     let value: String
@@ -78,13 +78,35 @@ import Testing
                 body: ResponseBody(bytes: Array("\"\(request.url.text) \(request.headerFields[.acceptLanguage] ?? "")\"".utf8)))
         }
         let api = try EnvironmentSession(
-            environment("a", "https://a.test/v1/"), stateDirectory: folder.url, logger: .silent, configure: { $1.transport = transport },
+            environment("a", "https://a.test/v1/"), stateDirectory: folder.url, logger: .silent, configure: { $2.transport = transport },
             adjust: { $1.headers["Accept-Language"] = $0.name })
         let first = api.client
         #expect(try await first.get("items", as: String.self) == "https://a.test/v1/items a")
         try api.use(environment("b", "https://b.test/v2/"))
         #expect(try await api.client.get("items", as: String.self) == "https://b.test/v2/items b")
         #expect(try await first.get("items", as: String.self) == "https://a.test/v1/items a")
+    }
+
+    @Test("The settings of a session get its environment's service, which the app may make itself, and none where there is no account")
+    func service() throws {
+        let world = try World()
+        let account = try ApproovConfiguration(world.account.initial(world.account.configuration()))
+        let seen = Shared<[ApproovService?]>([])
+        let transport = InProcessTransport(status: 200)
+        let api = try EnvironmentSession(
+            environment("a", "https://api.test/", .remote(configuration: account)), stateDirectory: folder.url,
+            anchors: .of(world.account.root), logger: .silent,
+            makeService: { _, folder in
+                #expect(folder.lastPathComponent == "a")
+                return world.service
+            },
+            configure: { _, service, configuration in
+                configuration.transport = transport
+                seen.change { $0.append(service) }
+            })
+        #expect(seen.value.last??.self === world.service && api.current.service === world.service)
+        try api.use(environment("b"))
+        #expect(seen.value.count == 2 && seen.value[1] == nil && api.current.service == nil)
     }
 
     @Test("A cookie stays in the session that got it: neither another environment nor a later session of the same one sends it")
@@ -145,7 +167,7 @@ import Testing
             let environment = try environment("a", trust: .pinned, pins: [pin, other])
             return try EnvironmentSession(
                 environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent, makeService: { _, _ in world.service },
-                configure: { $1.transport = transport })
+                configure: { $2.transport = transport })
         }
         #expect(try await status(api(leaf.pin).session) == 200)
         await #expect(throws: ApproovError(.pinningError, "")) { try await status(api(TestKey().pin).session) }

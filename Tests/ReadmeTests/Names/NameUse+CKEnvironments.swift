@@ -68,7 +68,7 @@ extension NameUse {
                 "local", baseURL: url("https://api.localhost:9443/"), source: APIEnvironment.Source.local(recordings: sampleRecording),
                 trust: .pathValidation)
             let api: EnvironmentSession = try EnvironmentSession(
-                local, stateDirectory: folder.url, logger: .silent, configure: { $1.transport = transport })
+                local, stateDirectory: folder.url, logger: .silent, configure: { $2.transport = transport })
             #expect(try await !api.client.resource("notes").send(.get).data.isEmpty && transport.requests.isEmpty)
             let source = APIEnvironment.Source.remote(configuration: nil)
             try api.use(APIEnvironment("a", baseURL: url("https://a.test/v1/"), source: source, trust: .pathValidation))
@@ -93,7 +93,7 @@ extension NameUse {
                     "a", baseURL: url("https://\(host)/"), source: .remote(configuration: configuration), trust: trust, pins: Set(pins))
                 let api = try EnvironmentSession(
                     environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent, makeService: { _, _ in world.service },
-                    configure: { $1.transport = transport })
+                    configure: { $2.transport = transport })
                 return try await NameUse.isAnswered(api.session, environment.baseURL)
             }
             let (backup, wrong) = (try TestKey().pin, try TestKey().pin)
