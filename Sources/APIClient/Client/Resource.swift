@@ -107,7 +107,7 @@ public struct Resource: Sendable {
     /// - Parameters:
     ///   - method: The method.
     ///   - query: The parameters in the URL: a dictionary.
-    ///   - body: The content; nil for none. `JSONBody(_:encoder:)` takes the client's ``APIClient/encoder``.
+    ///   - body: The content; nil for none. Pass the result of ``APIClient/encoder`` to `JSONBody(_:encoder:)`.
     ///   - headers: The request's own headers, by name.
     ///   - type: The type of the result.
     ///   - onProgress: Called with the number of bytes of the content sent so far; must not block.

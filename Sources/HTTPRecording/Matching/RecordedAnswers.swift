@@ -62,8 +62,11 @@ struct RecordedAnswers: Sendable {
             guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
             return digest == recorded
         }
-        let exact = candidates.filter { conditions.exist ? entries[$0].conditions.cover(conditions) : entries[$0].isUnconditional }
-        let matching = exact.isEmpty ? candidates.filter { !entries[$0].needsConditions } : exact
+        let groups = [
+            conditions.exist ? candidates.filter { entries[$0].conditions.cover(conditions) } : [],
+            candidates.filter { entries[$0].isUnconditional }, candidates.filter { !entries[$0].needsConditions },
+        ]
+        let matching = groups.first { !$0.isEmpty } ?? []
         guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
         entries[index].isUsed = true
         return (entries[index].name, entries[index].exchange)

@@ -145,6 +145,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         func isForeign(_ stored: BearerToken, to login: String?) -> Bool {
             authorization.level == .user && login.map { $0 != stored.loginID } ?? false
         }
+        /// Whether the token changed meanwhile, so that the present one may be another user's, and is not removed unread.
+        var hasChanged = false
         var (attempts, isEmpty) = (0, false)
         while true {
             do {
@@ -160,14 +162,14 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
                 guard attempts < Self.maximumAttempts else { throw Self.keepsChanging }
                 attempts += 1
                 if try await store.replace(stored, with: nil, for: key) { return (token, nil) }
-                // From here on, a token may be another user's: none is removed unread.
-                failure = nil
+                hasChanged = true
                 // Another process has renewed the token meanwhile, so the new one must be revoked, or another user has logged in.
             } catch let error as OAuth2Error where error.code == .storeBusy || error.isUnanswered {
                 // Another process changes the token: one that is removed unread could be another user's. Or the user was asked to unlock
                 // the store: another call would ask, or wait, again.
                 return (token, error)
             } catch {
+                guard !hasChanged || authorization.level == .client else { return (token, error) }
                 guard failure == nil else { break }
                 failure = error
             }
@@ -175,12 +177,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         do {
             if isEmpty, authorization.level == .user {
                 // What an earlier failure left behind, and not the token of a user who has logged in since the store was read.
-                if let files = store as? FileTokenStore {
-                    try files.removeLeftovers(for: key)
-                } else if (failure as? OAuth2Error)?.code == .tokenDamaged {
-                    // The store may be one around a file store, which has set the damaged token aside.
-                    try await store.remove(for: key)
-                }
+                try await store.removeLeftovers(for: key)
             } else {
                 // A store that cannot read or replace a token may still be able to remove it.
                 try await store.remove(for: key)

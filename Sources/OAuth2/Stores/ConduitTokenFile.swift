@@ -61,11 +61,11 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
             let isNew = try await store.storeIfAbsent(token, for: key)
-            if isNew {
-                // The token of a user who has logged in since then stays.
-                guard let found = try await store.token(for: key), found == token || found.isOfAnotherLogIn(than: token) else {
-                    throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
-                }
+            let found = try await store.token(for: key)
+            // As in ``TokenMigration``.
+            guard isNew ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.isAlteredCopy(of: token) != true
+            else {
+                throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
             }
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed: \(String(cString: strerror(errno))); remove it")

@@ -160,8 +160,11 @@ public final class FileTokenStore: PlacedTokenStore {
         try withFileLock(key) { try self.delete(key) }
     }
 
-    /// Removes what an earlier failure left of a token, such as a file that was set aside; a token stays.
-    package func removeLeftovers(for key: TokenKey) throws {
+    /// Removes what an earlier failure left of a key's token, such as a damaged file that was set aside; a token stays.
+    ///
+    /// - Parameter key: What the token belonged to.
+    /// - Throws: ``OAuth2Error`` as ``remove(for:)`` does.
+    public func removeLeftovers(for key: TokenKey) async throws {
         guard try hasFolder() else { return }
         try withFileLock(key) {
             // Without opening it: as in ``erase(_:)``, the folder need not be safe.

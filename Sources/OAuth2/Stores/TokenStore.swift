@@ -50,6 +50,13 @@ public protocol TokenStore: Sendable {
     /// - Throws: ``OAuth2Error`` as ``token(for:)`` and ``store(_:for:)`` do.
     func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool
 
+    /// Removes what an earlier failure left of a key's token, such as a damaged file that was set aside; a token stays.
+    ///
+    /// The default does nothing. Implement it if your store wraps another one. A log-out that finds no token uses this.
+    /// - Parameter key: What the token belonged to.
+    /// - Throws: ``OAuth2Error`` as ``remove(for:)`` does.
+    func removeLeftovers(for key: TokenKey) async throws
+
     /// Runs `body` while no other caller of this method, in any process that shares the store, runs one for the same key.
     ///
     /// The other methods do not wait for it.
@@ -75,6 +82,12 @@ extension TokenStore {
         try await store(token, for: key)
         return true
     }
+
+    /// Does nothing.
+    ///
+    /// - Parameter key: What the token belonged to.
+    /// - Throws: Nothing.
+    public func removeLeftovers(for key: TokenKey) async throws {}
 }
 
 /// A store that can tell where its tokens are.

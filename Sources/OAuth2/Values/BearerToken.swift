@@ -127,4 +127,7 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
 extension BearerToken {
     /// Whether this is a token of another log-in, and not the same one from a store that does not keep log-ins apart.
     func isOfAnotherLogIn(than token: BearerToken) -> Bool { loginID != token.loginID && accessToken != token.accessToken }
+
+    /// Whether this is the token as a store returns it that does not keep all of it.
+    func isAlteredCopy(of token: BearerToken) -> Bool { accessToken == token.accessToken && self != token }
 }

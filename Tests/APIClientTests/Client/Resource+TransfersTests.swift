@@ -81,6 +81,14 @@ struct ResourceTransfersTests {
         }
     }
 
+    @Test("A new download that is answered with 416 has no content")
+    func unsatisfiable() async throws {
+        let session = try ApproovSession(service: nil, configuration: .over(InProcessTransport(status: 416)))
+        let client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        let error = await #expect(throws: APIError.self) { try await client.resource("file").download(resuming: nil) { _ in } }
+        #expect(error?.code == .unexpectedStatus && error?.response?.head.statusCode == 416)
+    }
+
     @Test("A stream with another status that has no end is refused with its beginning")
     func endless() async throws {
         let transport = InProcessTransport { request in

@@ -69,5 +69,8 @@ import Testing
         let recorded = answers([(200, []), (401, ["If-None-Match: \"a\""]), (503, ["Range: bytes=4-"]), (304, ["If-None-Match: \"a\""])])
         #expect(statuses(recorded, [[:], [:], [.ifNoneMatch: "\"a\""], [:]]) == [200, 200, 401, 200])
         #expect(statuses(answers([(401, ["If-None-Match: \"a\""])]), [[:]]) == [401])
+        // Nor does a client with other conditions.
+        let part = answers([(200, []), (503, ["Range: bytes=4-"])])
+        #expect(statuses(part, [[.ifNoneMatch: "\"a\""], [.ifNoneMatch: "\"a\""], [.range: "bytes=4-"]]) == [200, 200, 503])
     }
 }

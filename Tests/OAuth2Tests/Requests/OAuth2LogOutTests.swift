@@ -117,6 +117,49 @@ import Testing
         #expect(FileStatus(path) == nil && FileStatus(path + ".damaged") == nil)
     }
 
+    /// A store around a file store.
+    private struct WrappingStore: TokenStore {
+        let files: FileTokenStore
+
+        func token(for key: TokenKey) async throws -> BearerToken? { try await files.token(for: key) }
+        func store(_ token: BearerToken, for key: TokenKey) async throws { try await files.store(token, for: key) }
+        func remove(for key: TokenKey) async throws { try await files.remove(for: key) }
+        func replace(_ expected: BearerToken, with token: BearerToken?, for key: TokenKey) async throws -> Bool {
+            try await files.replace(expected, with: token, for: key)
+        }
+        func storeIfAbsent(_ token: BearerToken, for key: TokenKey) async throws -> Bool { try await files.storeIfAbsent(token, for: key) }
+        func removeLeftovers(for key: TokenKey) async throws { try await files.removeLeftovers(for: key) }
+        func withExclusiveAccess<Value: Sendable>(for key: TokenKey, _ body: @Sendable () async throws -> Value) async throws -> Value {
+            try await files.withExclusiveAccess(for: key, body)
+        }
+    }
+
+    @Test("A log-out through a store that wraps a file store removes a damaged file, even if it was set aside before")
+    func wrappedDamaged() async throws {
+        let folder = try TemporaryFolder()
+        let files = FileTokenStore(directory: folder.file("tokens"), key: .file(folder.file("keys/k")))
+        let credentials = try OAuth2Credentials(endpoints: Samples.endpoints(over: transport), store: WrappingStore(files: files))
+        try await credentials.logIn(Samples.token())
+        let path = files.path(credentials.key)
+        try PrivateFile(path: path).write(Array("damaged".utf8))
+        #expect(await codeThrown(as: OAuth2Error.self) { try await credentials.token() } == .tokenDamaged)
+        #expect(FileStatus(path + ".damaged") != nil)
+        try await credentials.logOut()
+        #expect(FileStatus(path) == nil && FileStatus(path + ".damaged") == nil)
+    }
+
+    @Test("A token that changed while the user logs out, and that cannot be read then, is not removed")
+    func unreadableAfterChange() async throws {
+        let (store, key) = (store, credentials.key)
+        try await credentials.logIn(Samples.token("alice", refresh: "ra"))
+        store.onRead.value = {
+            store.onRead.value = { throw OAuth2Error(.storeFailed, "the store cannot be read") }
+            try await store.base.store(Samples.token("bob", refresh: "rb"), for: key)
+        }
+        #expect(await codeThrown(as: OAuth2Error.self) { try await credentials.logOut() } == .storeFailed)
+        #expect(try await store.base.token(for: key)?.accessToken == "bob")
+    }
+
     @Test("A log-out that finds no token leaves that of a user whom another process logs in meanwhile", arguments: [false, true])
     func emptyStore(isReadTwice: Bool) async throws {
         let (store, key) = (store, credentials.key)

@@ -58,6 +58,18 @@ import Testing
         #expect(try folder.names.isEmpty)
     }
 
+    @Test("A store that returns only a part of the token does not get it, and the file stays")
+    func altered() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (store, key) = (BrittleStore(), try Samples.key())
+        store.alter.value = { try BearerToken(accessToken: $0.accessToken, expiresAt: $0.expiresAt) }
+        for _ in 1...2 {
+            #expect(await codeThrown(as: OAuth2Error.self) { try await file.move(to: store, for: key) } == .storeFailed)
+            #expect(try folder.names == ["token.bin"])
+        }
+    }
+
     @Test("Plain JSON, another passphrase, truncation and unsafe files are refused, and the file stays")
     func refused() throws {
         let folder = try TemporaryFolder()

@@ -71,17 +71,17 @@ import Testing
     func storeIfAbsent() async throws {
         let place = try Place()
         let (first, second) = (try Samples.token("a"), try Samples.token("b"))
-        try place.store.removeLeftovers(for: place.key)
+        try await place.store.removeLeftovers(for: place.key)
         #expect(FileStatus(place.folder.path("tokens")) == nil)
         #expect(try await place.store.storeIfAbsent(first, for: place.key))
         #expect(try await !place.other.storeIfAbsent(second, for: place.key))
-        try place.other.removeLeftovers(for: place.key)
+        try await place.other.removeLeftovers(for: place.key)
         #expect(try await place.store.token(for: place.key) == first)
         // A damaged token counts as one.
         try Data("damaged".utf8).write(to: URL(filePath: place.path))
         #expect(await place.thrown { _ = try await place.other.storeIfAbsent(second, for: place.key) } == .tokenDamaged)
         #expect(FileStatus(place.path + ".damaged") != nil)
-        try place.other.removeLeftovers(for: place.key)
+        try await place.other.removeLeftovers(for: place.key)
         #expect(FileStatus(place.path) == nil && FileStatus(place.path + ".damaged") == nil)
     }
 

@@ -41,9 +41,13 @@ import Testing
         try await source.store(token, for: key)
         // Such a store makes a new token from what it has.
         destination.alter.value = { try BearerToken(accessToken: $0.accessToken, expiresAt: $0.expiresAt) }
-        #expect(
-            await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) } == .storeFailed)
-        #expect(try await source.token(for: key) == token)
+        // The second run finds what the first one left.
+        for _ in 1...2 {
+            #expect(
+                await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) }
+                    == .storeFailed)
+            #expect(try await source.token(for: key) == token)
+        }
     }
 
     @Test("After an interruption both stores have the token, and the next run keeps the newer one of the destination")

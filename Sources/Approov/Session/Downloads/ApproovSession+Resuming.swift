@@ -23,8 +23,8 @@ extension ApproovSession {
     ///   - token: The newest token of the interrupted download; nil to begin.
     ///   - onToken: Called with each token, in their order; must not block for long.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
-    /// - Returns: The URL of a file with mode 0600, and the response's head. The file is the content if the status is 200, 206 or, with a token, 416. A
-    ///   response with another status is written to a separate file, and the token remains valid.
+    /// - Returns: The URL of a file with mode 0600, and the response's head. The file is the content if the status is 200, 206 or, with a
+    ///   token, 416. A response with another status is written to a separate file, and the token remains valid.
     /// - Throws: ``ApproovError`` with code `badRequest` when the request is no plain GET or does not fit the token, with code `bodyFailed`
     ///   when the file is missing, is not a file that a download made, is open in another download, or cannot be written, with code
     ///   `permanentError` when the server reports that there is no rest (416) and the file is not the content, which removes the file, and

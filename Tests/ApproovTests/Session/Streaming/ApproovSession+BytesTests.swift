@@ -12,6 +12,8 @@ import Testing
     private let world: World
     private let holder: CredentialHolder
     private let session: ApproovSession
+    /// Opens when all that comes has been read.
+    private let isRead = Gate()
 
     /// Answers with four bytes, and then nothing until the transfer is cancelled.
     init() throws {
@@ -22,13 +24,14 @@ import Testing
         session = try ApproovSession(
             wrapping: URLSession(configuration: .ephemeral), service: world.service,
             trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
-        world.api.value = { request in
+        world.api.value = { [isRead] request in
             let isBegun = Shared(false)
             let parts = AsyncThrowingStream<[UInt8], any Error> {
                 guard isBegun.value else {
                     isBegun.value = true
                     return Array("busy".utf8)
                 }
+                isRead.open()
                 try await waitForCancellation()
             }
             return TransportResponse(status: 503, url: request.url, body: ResponseBody(parts))
@@ -43,12 +46,13 @@ import Testing
             defer { isOver.open() }
             return try await session.beginning(of: bytes, upTo: 100, within: .seconds(1))
         }
+        try await isRead.wait()
         #expect(
             await eventually {
                 world.clock.advance(by: .seconds(1))
                 return isOver.isOpen
             })
-        #expect(["", "busy"].contains(String(decoding: try await reading.value, as: UTF8.self)))
+        #expect(try await reading.value == Data("busy".utf8))
     }
 
     @Test("Reading ends with its limit, and with the cancellation of the task")
