@@ -63,7 +63,8 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
             let isNew = try await store.storeIfAbsent(token, for: key)
             let found = try await store.token(for: key)
             // As in ``TokenMigration``.
-            guard isNew ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.isAlteredCopy(of: token) != true
+            guard
+                isNew ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.lacksRefreshToken(of: token) != true
             else {
                 throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
             }

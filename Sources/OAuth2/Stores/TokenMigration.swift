@@ -70,7 +70,8 @@ public struct TokenMigration: Sendable {
             // The token of a user who has logged in since then stays. So does one that was there before, unless it is what an earlier run
             // left in a store that does not return all of it.
             guard
-                isStored ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.isAlteredCopy(of: token) != true
+                isStored
+                    ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.lacksRefreshToken(of: token) != true
             else {
                 throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
             }

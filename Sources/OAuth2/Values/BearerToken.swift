@@ -128,6 +128,10 @@ extension BearerToken {
     /// Whether this is a token of another log-in, and not the same one from a store that does not keep log-ins apart.
     func isOfAnotherLogIn(than token: BearerToken) -> Bool { loginID != token.loginID && accessToken != token.accessToken }
 
-    /// Whether this is the token as a store returns it that does not keep all of it.
-    func isAlteredCopy(of token: BearerToken) -> Bool { accessToken == token.accessToken && self != token }
+    /// Whether this is the token without its refresh token, as a store may return it that does not keep all of it.
+    ///
+    /// Other differences do not count: each reading of Conduit's file makes another log-in, and a server may extend an access token.
+    func lacksRefreshToken(of token: BearerToken) -> Bool {
+        accessToken == token.accessToken && refreshToken == nil && token.refreshToken != nil
+    }
 }

@@ -58,6 +58,16 @@ import Testing
         #expect(try folder.names.isEmpty)
     }
 
+    @Test("A move that was interrupted after the token was stored ends with the next call, and the token stays")
+    func interrupted() async throws {
+        let folder = try TemporaryFolder()
+        let (store, key) = (MemoryTokenStore(), try Samples.key())
+        #expect(try await file(Self.content, in: folder).move(to: store, for: key))
+        let token = try await store.token(for: key)
+        #expect(try await !file(Self.content, in: folder).move(to: store, for: key))
+        #expect(try await store.token(for: key) == token && folder.names.isEmpty)
+    }
+
     @Test("A store that returns only a part of the token does not get it, and the file stays")
     func altered() async throws {
         let folder = try TemporaryFolder()

@@ -33,6 +33,19 @@ import Testing
         }
     }
 
+    @Test("A token whose life the server has extended in the new store stays")
+    func extended() async throws {
+        let key = try Samples.key()
+        let token = try Samples.token()
+        let longer = try BearerToken(accessToken: token.accessToken, refreshToken: token.refreshToken, expiresAt: token.expiresAt + 60)
+        let (source, destination) = (MemoryTokenStore(), MemoryTokenStore())
+        try await source.store(token, for: key)
+        try await destination.store(longer, for: key)
+        #expect(try await TokenMigration(from: source, to: destination).run([key]) == 0)
+        #expect(try await destination.token(for: key) == longer)
+        #expect(try await source.token(for: key) == nil)
+    }
+
     @Test("When the new store returns only a part of the token, the old one keeps it")
     func altered() async throws {
         let key = try Samples.key()
