@@ -61,11 +61,7 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
             let isNew = try await store.storeIfAbsent(token, for: key)
-            let found = try await store.token(for: key)
-            // As in ``TokenMigration``.
-            guard
-                isNew ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.lacksRefreshToken(of: token) != true
-            else {
+            guard token.isSafe(with: try await store.token(for: key), isStored: isNew) else {
                 throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
             }
             guard unlink(path) == 0 || errno == ENOENT else {

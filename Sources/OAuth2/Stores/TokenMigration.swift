@@ -66,13 +66,7 @@ public struct TokenMigration: Sendable {
             var isStored = false
             if let copy { isStored = try await destination.replace(copy, with: token, for: key) }
             if !isStored { isStored = try await destination.storeIfAbsent(token, for: key) }
-            let found = try await destination.token(for: key)
-            // The token of a user who has logged in since then stays. So does one that was there before, unless it is what an earlier run
-            // left in a store that does not return all of it.
-            guard
-                isStored
-                    ? found.map({ $0 == token || $0.isOfAnotherLogIn(than: token) }) == true : found?.lacksRefreshToken(of: token) != true
-            else {
+            guard token.isSafe(with: try await destination.token(for: key), isStored: isStored) else {
                 throw OAuth2Error(.storeFailed, "the new store does not return the token that it took; the old store still has it")
             }
             if isStored { copy = token }

@@ -125,13 +125,19 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
 }
 
 extension BearerToken {
-    /// Whether this is a token of another log-in, and not the same one from a store that does not keep log-ins apart.
-    func isOfAnotherLogIn(than token: BearerToken) -> Bool { loginID != token.loginID && accessToken != token.accessToken }
-
-    /// Whether this is the token without its refresh token, as a store may return it that does not keep all of it.
+    /// Whether a store to which this token was moved holds it, or a token that must stay.
     ///
-    /// Other differences do not count: each reading of Conduit's file makes another log-in, and a server may extend an access token.
-    func lacksRefreshToken(of token: BearerToken) -> Bool {
-        accessToken == token.accessToken && refreshToken == nil && token.refreshToken != nil
+    /// The token of a user who has logged in since then stays. So does one that was there before, unless it is this token without its refresh
+    /// token, which an earlier run left in a store that does not return all of it. Other differences do not count: each reading of Conduit's
+    /// file makes another log-in, and a server may extend an access token.
+    ///
+    /// - Parameters:
+    ///   - found: What the store returns.
+    ///   - isStored: Whether the store has just taken this token.
+    /// - Returns: Whether the move may go on, and remove the token from where it was.
+    func isSafe(with found: BearerToken?, isStored: Bool) -> Bool {
+        guard let found else { return !isStored }
+        if isStored { return found == self || (found.loginID != loginID && found.accessToken != accessToken) }
+        return found.accessToken != accessToken || found.refreshToken != nil || refreshToken == nil
     }
 }
