@@ -20,8 +20,6 @@ public final class ReplayServer: Sendable {
     /// The port that the system picked.
     public let port: Int
     private let server: TestHTTPServer
-    /// The largest body of a request that is compared: recordings have no hash of a larger one.
-    private static let maximumComparedBytes = 16 << 20
 
     private init(_ server: TestHTTPServer) {
         url = server.url
@@ -70,7 +68,7 @@ public final class ReplayServer: Sendable {
         var bytes: [UInt8] = []
         var isWhole = isCompared
         for try await piece in request.body where isWhole {
-            isWhole = piece.count <= maximumComparedBytes - bytes.count
+            isWhole = piece.count <= BodyDigest.maximumBytes - bytes.count
             if isWhole { bytes += piece }
         }
         guard isCompared, isWhole else {

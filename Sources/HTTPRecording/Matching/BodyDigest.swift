@@ -3,9 +3,9 @@ import Foundation
 import HTTPClient
 
 /// The hash of a request's body without its secrets, by which a replay can tell requests apart.
-enum BodyDigest {
+package enum BodyDigest {
     /// Bodies up to this size have a digest.
-    private static let maximumBytes = 16 << 20
+    package static let maximumBytes = 16 << 20
 
     /// The SHA-256 of the redacted body in hexadecimal; nil for a stream, a file, a large body and one that cannot be redacted.
     ///
