@@ -10,14 +10,13 @@ extension Resource {
 
     /// Sends a request, and returns the content of the response as it arrives.
     ///
-    /// For example, the response may consist of server-sent events:
-    ///
     /// ```swift
-    /// let (bytes, _) = try await client.resource("news").bytes(headers: ["Accept": "text/event-stream"])
-    /// for try await event in bytes.events() { print(event.data) }
+    /// let (bytes, _) = try await client.resource("log").bytes()
+    /// for try await line in bytes.lines { print(line) }
     /// ```
     ///
-    /// Validators see the head alone, and the media type is not checked. If the server sends nothing for longer than the idle timeout
+    /// Validators see the head alone, and the media type is not checked. For server-sent events there is
+    /// ``events(_:query:body:headers:upTo:)``. If the server sends nothing for longer than the idle timeout
     /// (``APIClient/timeout``), the stream fails: raise it for a quiet one.
     ///
     /// - Parameters:
@@ -32,15 +31,55 @@ extension Resource {
     nonisolated(nonsending) public func bytes(
         _ method: HTTPRequest.Method = .get, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:]
     ) async throws -> (ApproovBytes, HTTPURLResponse) {
-        let (request, content) = try request(method, query: query, body: body, headers: headers)
+        try await stream(method, query: query, body: body, headers: headers, accept: nil, mediaTypes: [])
+    }
+
+    /// Sends a request, and returns the server-sent events of the response as they arrive.
+    ///
+    /// ```swift
+    /// let (events, _) = try await client.resource("news").events()
+    /// for try await event in events { print(event.data) }
+    /// ```
+    ///
+    /// The request has the header `Accept: text/event-stream`, unless it, the client or a rule has its own. Validators see the head alone.
+    /// The caller decides about connecting again. See ``bytes(_:query:body:headers:)`` for a quiet stream.
+    ///
+    /// - Parameters:
+    ///   - method: The method; GET by default.
+    ///   - query: The parameters in the URL: a dictionary.
+    ///   - body: The content; nil for none.
+    ///   - headers: The request's own headers, by name, such as `Last-Event-ID`.
+    ///   - limit: The most bytes of one event; 1 MiB by default.
+    /// - Returns: The events and the head, whose status the client or a rule accepts.
+    /// - Throws: ``APIError`` with code `unexpectedMediaType` when the response has another media type than text/event-stream, which carries
+    ///   the response as with `unexpectedStatus`; the errors of ``bytes(_:query:body:headers:)``.
+    nonisolated(nonsending) public func events(
+        _ method: HTTPRequest.Method = .get, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
+        upTo limit: Int = 1 << 20
+    ) async throws -> (ServerSentEvents, HTTPURLResponse) {
+        let type = "text/event-stream"
+        let (bytes, head) = try await stream(method, query: query, body: body, headers: headers, accept: type, mediaTypes: [type])
+        return (bytes.events(upTo: limit), head)
+    }
+
+    /// Sends a request, and returns the content of a response with an accepted status and media type as it arrives.
+    nonisolated(nonsending) private func stream(
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String?,
+        mediaTypes: [String]
+    ) async throws -> (ApproovBytes, HTTPURLResponse) {
+        let (request, content, call) = try prepared(method, query: query, body: body, headers: headers, accept: accept)
         let session = try client.connectedSession()
-        let call = client.rules.call(accept: nil)
         defer { removeCached(request, method) }
         let (bytes, head) = try await session.bytes(for: request, body: content, within: AppliedRules.Scope(call: call))
-        let statuses = statuses(for: request, in: call)
-        if !statuses.contains(head.statusCode) {
+        func check(_ response: APIResponse) throws {
+            try response.check(statuses: statuses(for: request, in: call))
+            try response.check(mediaTypes: mediaTypes)
+        }
+        do {
+            try check(APIResponse(data: Data(), head: head))
+        } catch {
             let beginning = try await session.beginning(of: bytes, upTo: min(client.maximumBytes, Self.refusedBytes), within: .seconds(1))
-            try APIResponse(data: beginning, head: head).check(statuses: statuses)
+            try check(APIResponse(data: beginning, head: head))
         }
         return (bytes, head)
     }
@@ -60,8 +99,7 @@ extension Resource {
     nonisolated(nonsending) public func download(
         query: QueryValue? = nil, headers: [String: String] = [:], onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        let (request, _) = try request(.get, query: query, headers: headers)
-        let call = client.rules.call(accept: nil)
+        let (request, _, call) = try prepared(.get, query: query, body: nil, headers: headers)
         let (file, head) = try await client.connectedSession().download(
             for: request, within: AppliedRules.Scope(call: call), onProgress: onProgress)
         let statuses = statuses(for: request, in: call)
@@ -87,8 +125,7 @@ extension Resource {
         resuming token: ResumeToken?, query: QueryValue? = nil, headers: [String: String] = [:],
         onToken: @escaping @Sendable (ResumeToken) -> Void, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        let (request, _) = try request(.get, query: query, headers: headers)
-        let call = client.rules.call(accept: nil)
+        let (request, _, call) = try prepared(.get, query: query, body: nil, headers: headers)
         let (file, head) = try await client.connectedSession().download(
             for: request, resuming: token, within: AppliedRules.Scope(call: call), onToken: onToken, onProgress: onProgress)
         // With a token, 416 says that nothing is left to download.

@@ -118,9 +118,8 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
         as type: Value.Type, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Value {
-        let hasAccept = headers.keys.contains(where: Self.isAccept)
         let (response, statuses) = try await response(
-            method, query: query, body: body, headers: headers, accept: hasAccept ? nil : "application/json", onProgress: onProgress)
+            method, query: query, body: body, headers: headers, accept: "application/json", onProgress: onProgress)
         return try JSONResponse(type, statuses: statuses, decoder: client.decoder()).value(of: response)
     }
 
@@ -139,19 +138,31 @@ public struct Resource: Sendable {
         _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (response: APIResponse, statuses: Range<Int>) {
-        var (headers, accept) = (headers, client.headers.keys.contains(where: Self.isAccept) ? nil : accept)
-        if client.rules.isEmpty, let value = accept {
-            headers["Accept"] = value
-            accept = nil
-        }
-        let (request, content) = try request(method, query: query, body: body, headers: headers)
+        let (request, content, call) = try prepared(method, query: query, body: body, headers: headers, accept: accept)
         let session = try client.connected.get()
-        let call = client.rules.call(accept: accept)
         // What the cache has of this URL may have changed (RFC 9111, section 4.4), also after an error: the server may have executed it.
         defer { removeCached(request, method) }
         let (data, head) = try await session.upload(
             for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call), onProgress: onProgress)
         return (APIResponse(data: data, head: head), statuses(for: request, in: call))
+    }
+
+    /// Makes a request with the client's settings.
+    ///
+    /// - Parameter accept: The media types to accept unless the request, the client or a rule has its own; nil: no header Accept.
+    /// - Returns: The request, its content, and the rules of the call.
+    /// - Throws: ``APIError`` when the request cannot be built.
+    func prepared(
+        _ method: HTTPRequest.Method, query: QueryValue?, body: (any BodySerializer)?, headers: [String: String], accept: String? = nil
+    ) throws -> (request: URLRequest, body: RequestBody, call: AppliedRules) {
+        let hasAccept = headers.keys.contains(where: Self.isAccept) || client.headers.keys.contains(where: Self.isAccept)
+        var (headers, accept) = (headers, hasAccept ? nil : accept)
+        if client.rules.isEmpty, let value = accept {
+            headers["Accept"] = value
+            accept = nil
+        }
+        let (request, content) = try request(method, query: query, body: body, headers: headers)
+        return (request, content, client.rules.call(accept: accept))
     }
 
     /// The statuses to accept for a request: those of the rules for its URL, which has its query, or the client's.

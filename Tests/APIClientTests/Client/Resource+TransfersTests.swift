@@ -101,6 +101,56 @@ struct ResourceTransfersTests {
         #expect(error?.response?.head.statusCode == 503 && error?.response?.data.count == 64 << 10)
     }
 
+    @Test("Events ask for their media type unless the request, the client or a rule asks for another, and any method can ask")
+    func events() async throws {
+        let transport = InProcessTransport { request in
+            let accept = request.headerFields[.accept] ?? "-"
+            let text = "id: 1\ndata: \(request.method) \(accept)\n\ndata: second\n\n"
+            return TransportResponse(
+                status: 200, headerFields: [.contentType: "Text/Event-Stream; charset=utf-8"], url: request.url,
+                body: ResponseBody(bytes: Array(text.utf8)))
+        }
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let plain = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        var own = plain
+        own.headers = ["accept": "text/client"]
+        let ruled = try plain.configured { rules in
+            try rules.configure("other", description: "other") { $0.headers["X"] = "1" }
+            try rules.configure("news", description: "news") { $0.headers["Accept"] = "text/rule" }
+        }
+        for (client, path, headers, accept) in [
+            (plain, "news", [:], "text/event-stream"), (plain, "news", ["ACCEPT": "text/own"], "text/own"),
+            (own, "news", [:], "text/client"), (ruled, "news", [:], "text/rule"), (ruled, "other", [:], "text/event-stream"),
+        ] {
+            let (events, head) = try await client.resource(path).events(.post, body: RawBody(.bytes([1])), headers: headers)
+            var all: [ServerSentEvent] = []
+            for try await event in events { all.append(event) }
+            #expect(head.statusCode == 200 && all.map(\.data) == ["POST \(accept)", "second"] && all.first?.id == "1")
+        }
+        let (events, _) = try await plain.resource("news").events(upTo: 10)
+        await #expect(throws: ApproovError.self) { for try await _ in events {} }
+    }
+
+    @Test(
+        "Events with another media type or status are refused, with the response",
+        arguments: [
+            (200, "text/html", APIError.Code.unexpectedMediaType), (200, nil, .unexpectedMediaType), (204, nil, .unexpectedMediaType),
+            (503, "text/event-stream", .unexpectedStatus),
+        ])
+    func refusedEvents(status: Int, type: String?, code: APIError.Code) async throws {
+        let transport = InProcessTransport { request in
+            TransportResponse(
+                status: status, headerFields: type.map { [.contentType: $0] } ?? [:], url: request.url,
+                body: ResponseBody(bytes: status == 204 ? [] : Array("data: secret".utf8)))
+        }
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        let error = await #expect(throws: APIError.self) { _ = try await client.resource("news").events() }
+        #expect(error?.code == code && error?.response?.head.statusCode == status)
+        #expect(error?.response?.data == Data(status == 204 ? "".utf8 : "data: secret".utf8))
+        #expect(error.map { "\($0)" }?.contains("secret") == false)
+    }
+
     @Test("A stream within a call of the same client does not send that call's Accept, and its rules run once")
     func withinACall() async throws {
         struct Nested: RequestInterceptor {

@@ -15,6 +15,6 @@ func video(
 }
 
 func headlines(from client: APIClient, show: (String) -> Void) async throws {
-    let (bytes, _) = try await client.resource("news").bytes(headers: ["Accept": "text/event-stream"])
-    for try await event in bytes.events() { show(event.data) }
+    let (events, _) = try await client.resource("news").events()
+    for try await event in events { show(event.data) }
 }
