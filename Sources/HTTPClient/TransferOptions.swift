@@ -36,6 +36,9 @@ public struct TransferOptions: Sendable {
     /// The transport never reads the environment's proxy variables.
     public var proxy: ProxyConfiguration?
     /// The local IPv4 or IPv6 address to connect from; nil leaves the choice to the system, unless an open connection is reused.
+    ///
+    /// The look-ups that the server's certificate makes necessary leave from it, too, unless you set your own
+    /// ``CurlTransportConfiguration/lookupFetcher``.
     public var localAddress: CanonicalHost?
     /// Overrides whether the method counts as idempotent.
     ///

@@ -32,4 +32,11 @@ public struct ServerTrust: Sendable {
         self.lookupResults = lookupResults
         self.isPathValidated = isPathValidated
     }
+
+    /// The same path with more results of look-ups.
+    func adding(_ results: [TrustLookup: TrustLookupResult]) -> ServerTrust {
+        ServerTrust(
+            chain: chain, host: host, time: time, stapledResponse: stapledResponse,
+            lookupResults: lookupResults.merging(results) { $1 }, isPathValidated: isPathValidated)
+    }
 }

@@ -6,7 +6,8 @@ public enum TrustVerdict: Sendable {
     case refused(TrustRefusal)
     /// The evaluator needs data: the handshake ends, the look-ups run, and the connection is tried again with their results.
     ///
-    /// A second verdict may need more; if a third one still does, the server is refused. An empty list refuses it at once.
+    /// A second verdict may need more; if a third one still does, the server is refused. An empty list refuses it at once. If the client
+    /// has recent results, it asks the evaluator again with them before the handshake ends.
     case needs([TrustLookup])
     /// The rule is not enforced: the handshake continues, and the ``TrustRule/observer`` receives the refusal.
     case reported(TrustRefusal)

@@ -66,8 +66,10 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     private static let hardProblemLifetime: TimeInterval = 30
     /// The largest number of responders, and of CRLs, that are asked about one certificate.
     private static let maximumPlaces = 2
-    /// The length limit of a cached or logged problem, in characters.
+    /// The length limit of a cached, logged or reported problem, in characters.
     private static let maximumProblemLength = 500
+    /// The length limit of a certificate's subject in a refusal, in characters; its remedy must fit as well.
+    private static let maximumSubjectLength = 200
 
     private let sources: Sources
     private let failure: Failure
@@ -142,7 +144,8 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                         TrustRefusal(
                             .revocationUnknown, trust: trust,
                             detail:
-                                "the revocation of \(Self.name(certificate, index)) cannot be checked: \(problem); check that its OCSP and"
+                                "the revocation of \(Self.name(certificate, index)) cannot be checked: "
+                                + Self.cut(problem, to: Self.maximumProblemLength) + "; check that its OCSP and"
                                 + " CRL servers can be reached, let the server staple a response, or allow such servers with failure: .soft"
                         ))
                 }
@@ -153,7 +156,11 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
     }
 
     private static func name(_ certificate: Certificate, _ index: Int) -> String {
-        index == 0 ? "the server's certificate" : "the certificate \"\(certificate.subject)\""
+        index == 0 ? "the server's certificate" : "the certificate \"\(cut(certificate.subject, to: maximumSubjectLength))\""
+    }
+
+    private static func cut(_ text: String, to limit: Int) -> String {
+        text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "..." : text
     }
 
     private func finding(about issued: IssuedCertificate, isLeaf: Bool, _ trust: ServerTrust) -> Finding {
@@ -216,7 +223,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         if failure == .soft || wasJudged {
             let lifetime = failure == .soft ? Self.softProblemLifetime : Self.hardProblemLifetime
             cache.store(
-                .problem(String(problem.prefix(Self.maximumProblemLength))), of: key, at: trust.time,
+                .problem(Self.cut(problem, to: Self.maximumProblemLength)), of: key, at: trust.time,
                 until: trust.time.addingTimeInterval(lifetime))
         }
         return .unknown(problem)

@@ -51,7 +51,7 @@ public enum ChainValidator {
         return withExtendedLifetime(chain) {
             let presented = PresentedPath(leaf: chain.first?.x509, certificates: stack)
             return validate(presented, host, rule, defaultAnchors, time, stapledResponse, lookupResults, searchLimit)
-                .flatMap { judge($0, rule: rule) }
+                .flatMap { judge($0, rule: rule) { _ in [:] } }
         }
     }
 
@@ -68,6 +68,7 @@ public enum ChainValidator {
     ///   - defaultAnchors: The roots, unless the rule has its own.
     ///   - time: The time for which the path is validated; nil for now.
     ///   - lookupResults: The results of earlier look-ups.
+    ///   - recentResults: Returns the answers that are at hand to look-ups that an evaluator needs; called at most twice.
     ///   - port: The requested port, for the rule's observer.
     ///   - isLast: Whether the server will not be judged again after look-ups. If so, missing look-ups are reported to the observer as a
     ///     refusal.
@@ -75,8 +76,8 @@ public enum ChainValidator {
     /// - Returns: The judgement, which may have to wait for the stapled response.
     package static func evaluate(
         handshake context: OpaquePointer, host: CanonicalHost, rule: TrustRule, defaultAnchors: TrustAnchors, time: Date?,
-        lookupResults: [TrustLookup: TrustLookupResult] = [:], port: Int? = nil, isLast: Bool = false,
-        searchLimit: PathSearchLimit = PathSearchLimit()
+        lookupResults: [TrustLookup: TrustLookupResult] = [:], recentResults: ([TrustLookup]) -> [TrustLookup: TrustLookupResult],
+        port: Int? = nil, isLast: Bool = false, searchLimit: PathSearchLimit = PathSearchLimit()
     ) -> HandshakeJudgement {
         let presented = PresentedPath(
             leaf: X509_STORE_CTX_get0_cert(context), certificates: X509_STORE_CTX_get0_untrusted(context))
@@ -90,7 +91,8 @@ public enum ChainValidator {
             switch validated {
             case .failure(let refusal): .refused(refusal)
             case .success(let trust) where isStatusToCome: .awaitsStatus(trust)
-            case .success(let trust): HandshakeJudgement(judge(trust, rule: rule, port: port, isLast: isLast))
+            case .success(let trust):
+                HandshakeJudgement(judge(trust, rule: rule, port: port, isLast: isLast, recentResults: recentResults))
             }
         switch judgement {
         case .refused(let refusal): X509_STORE_CTX_set_error(context, refusal.openSSLError)
@@ -107,12 +109,14 @@ public enum ChainValidator {
     ///   - ssl: The `SSL` of the callback.
     ///   - trust: The validated path from the verify callback.
     ///   - rule: The rule of the host.
+    ///   - recentResults: Returns the answers that are at hand to look-ups that an evaluator needs; called at most twice.
     ///   - port: The requested port, for the rule's observer.
     ///   - isLast: Whether the server will not be judged again after look-ups. If so, missing look-ups are reported to the observer as a
     ///     refusal.
     /// - Returns: The validated path, or why the server is refused.
     package static func evaluate(
-        status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
+        status ssl: OpaquePointer, of trust: ServerTrust, rule: TrustRule,
+        recentResults: ([TrustLookup]) -> [TrustLookup: TrustLookupResult], port: Int? = nil, isLast: Bool = false
     ) -> Result<ServerTrust, TrustRefusal> {
         // Unlike after the verify callback, OpenSSL does not clear the thread's error queue: an error that an evaluator left there would
         // make the handshake fail.
@@ -121,7 +125,8 @@ public enum ChainValidator {
         return judge(
             ServerTrust(
                 chain: trust.chain, host: trust.host, time: trust.time, stapledResponse: stapledResponse(of: ssl),
-                lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated), rule: rule, port: port, isLast: isLast)
+                lookupResults: trust.lookupResults, isPathValidated: trust.isPathValidated),
+            rule: rule, port: port, isLast: isLast, recentResults: recentResults)
     }
 
     /// Stores the accepted path in the handshake, where SSL_get0_verified_chain finds it.
@@ -164,16 +169,26 @@ public enum ChainValidator {
         }
     }
 
+    /// How many times the evaluators are asked again with answers that are at hand; a client makes this many rounds of look-ups.
+    private static let maximumLookupRounds = 2
+
     private static func judge(
-        _ trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false
+        _ trust: ServerTrust, rule: TrustRule, port: Int? = nil, isLast: Bool = false,
+        recentResults: ([TrustLookup]) -> [TrustLookup: TrustLookupResult]
     ) -> Result<ServerTrust, TrustRefusal> {
-        let verdict = CombinedVerdict(of: rule.evaluators, trust, forHost: trust.host.name)
+        var trust = trust
+        var verdict = CombinedVerdict(of: rule.evaluators, trust, forHost: trust.host.name)
+        for _ in 0..<maximumLookupRounds where !verdict.lookups.isEmpty {
+            let found = recentResults(verdict.lookups).filter { trust.lookupResults[$0.key] == nil }
+            guard !found.isEmpty else { break }
+            trust = trust.adding(found)
+            verdict = CombinedVerdict(of: rule.evaluators, trust, forHost: trust.host.name)
+        }
         var refusal = verdict.refusal
         if !verdict.lookups.isEmpty {
             let unavailable = TrustRefusal(
                 .lookupsUnavailable, host: trust.host.name, presented: trust.chain, expected: [],
-                detail: "the evaluators need \(verdict.lookups.count) OCSP responses or CRLs, which the caller did not look up",
-                lookups: verdict.lookups)
+                detail: missing(verdict.lookups.count, isLast: isLast), lookups: verdict.lookups)
             // The server will be judged again after the look-ups, and reported then.
             guard isLast else { return .failure(unavailable) }
             refusal = unavailable
@@ -184,6 +199,15 @@ public enum ChainValidator {
             )
         }
         return refusal.map(Result.failure) ?? .success(trust)
+    }
+
+    private static func missing(_ count: Int, isLast: Bool) -> String {
+        guard isLast else {
+            return "the evaluators need \(count) OCSP responses or CRLs; look them up, and judge the server again with the results"
+        }
+        return "after two rounds of look-ups the evaluators need \(count) more OCSP responses or CRLs, as when each connection reaches"
+            + " another server with another certificate; send the request again, and let the servers staple OCSP responses or share a"
+            + " certificate"
     }
 
     /// Informs the rule's observer; the certificates are limited because a server may send as many as fit into 100 kB.

@@ -62,7 +62,8 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         self.library = library
         forecast = AnswerForecast(limit: answerLimit)
         load = ConcurrencyLimit(configuration.maximumRequests)
-        lookups = LookupCoalescer(fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout)
+        lookups = LookupCoalescer(
+            fetcher: configuration.lookupFetcher, timeout: configuration.lookupTimeout, time: SystemTimeSource())
         driver = try CurlDriver(configuration: configuration, forecast: forecast, longestTurn: longestTurn)
         try CurlThread.start { [driver] in driver.run() }
     }
@@ -76,11 +77,14 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
     /// Later requests fail with the same code.
     public func shutdown() {
         mailbox.post(.stop)
+        // Afterwards, so that the next attempt of a request that waited fails.
+        lookups.shutDown()
     }
 
-    /// Ends the transfers of a cancelled group.
+    /// Ends the transfers of a cancelled group, and its requests that wait for look-ups.
     package func cancel(_ group: TransferGroup) {
         mailbox.post(.cancelGroup(group))
+        lookups.cancel(group)
     }
 
     /// Sends a request; see ``HTTPTransport/send(_:)``.
@@ -211,7 +215,7 @@ public final class CurlTransport: HTTPTransport, CancellableTransport {
         if request.url.isSecure {
             return TrustHook.Terms(
                 host: host, port: request.url.port, rule: rule, defaultAnchors: policy.defaultAnchors, generation: policy.generation,
-                lookupResults: lookupResults, isLast: isLast)
+                lookupResults: lookupResults, isLast: isLast, lookups: lookups, route: LookupRoute(of: request))
         }
         guard !policy.hasRule(for: host) else {
             throw TransportError(.trustRefused, "the policy has a rule for \(host), so plain http is refused; use https")

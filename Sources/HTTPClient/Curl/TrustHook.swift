@@ -20,10 +20,12 @@ final class TrustHook: Sendable {
         let lookupResults: [TrustLookup: TrustLookupResult]
         /// Whether no further look-ups are made for this attempt's verdict.
         let isLast: Bool
+        private let lookups: LookupCoalescer
+        private let route: LookupRoute
 
         init(
             host: CanonicalHost, port: Int, rule: TrustRule, defaultAnchors: TrustAnchors, generation: UInt64,
-            lookupResults: [TrustLookup: TrustLookupResult] = [:], isLast: Bool = false
+            lookupResults: [TrustLookup: TrustLookupResult] = [:], isLast: Bool = false, lookups: LookupCoalescer, route: LookupRoute
         ) {
             self.host = host
             self.port = port
@@ -32,6 +34,13 @@ final class TrustHook: Sendable {
             self.generation = generation
             self.lookupResults = lookupResults
             self.isLast = isLast
+            self.lookups = lookups
+            self.route = route
+        }
+
+        /// The answers to look-ups that came for other requests a moment ago.
+        fileprivate func recentResults(of needed: [TrustLookup]) -> [TrustLookup: TrustLookupResult] {
+            lookups.recentResults(of: needed, over: route)
         }
     }
 
@@ -140,7 +149,7 @@ final class TrustHook: Sendable {
     private func judge(_ storeContext: OpaquePointer) -> Bool {
         let judgement = ChainValidator.evaluate(
             handshake: storeContext, host: terms.host, rule: terms.rule, defaultAnchors: terms.defaultAnchors, time: nil,
-            lookupResults: terms.lookupResults, port: terms.port, isLast: terms.isLast)
+            lookupResults: terms.lookupResults, recentResults: terms.recentResults, port: terms.port, isLast: terms.isLast)
         return state.withLock { outcome in
             switch judgement {
             case .trusted:
@@ -162,7 +171,8 @@ final class TrustHook: Sendable {
         case .trusted: return true
         case .notEvaluated, .refused: return false
         case .awaitsStatus(let trust):
-            let judgement = ChainValidator.evaluate(status: ssl, of: trust, rule: terms.rule, port: terms.port, isLast: terms.isLast)
+            let judgement = ChainValidator.evaluate(
+                status: ssl, of: trust, rule: terms.rule, recentResults: terms.recentResults, port: terms.port, isLast: terms.isLast)
             return state.withLock { outcome in
                 switch judgement {
                 case .success:

@@ -22,6 +22,8 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
 
     private let transport: any HTTPTransport
     private let policy: TrustPolicy
+    /// The local address to connect from; nil leaves the choice to the system.
+    private let localAddress: CanonicalHost?
     /// Whether to refuse connections to addresses that are not public.
     private let refusesPrivateAddresses: Bool
 
@@ -31,14 +33,25 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
     ///   - transport: Sends the requests.
     ///   - policy: The policy of the requests; as they use plain http, it only decides which hosts are refused.
     public init(transport: any HTTPTransport, policy: TrustPolicy) {
-        self.init(transport: transport, policy: policy, refusesPrivateAddresses: false)
-    }
-
-    /// Makes a fetcher for requests that refuse private addresses: a server's certificate names where to look up.
-    init(transport: any HTTPTransport, policy: TrustPolicy, refusesPrivateAddresses: Bool) {
         self.transport = transport
         self.policy = policy
-        self.refusesPrivateAddresses = refusesPrivateAddresses
+        localAddress = nil
+        refusesPrivateAddresses = false
+    }
+
+    /// Makes a fetcher for the look-ups of one route.
+    ///
+    /// If the route refuses private addresses, so does the fetcher: a server's certificate names where to look up.
+    ///
+    /// - Parameters:
+    ///   - transport: Sends the requests.
+    ///   - policy: The policy of the requests.
+    ///   - route: The way to the responders.
+    init(transport: any HTTPTransport, policy: TrustPolicy, route: LookupRoute) {
+        self.transport = transport
+        self.policy = policy
+        localAddress = route.localAddress
+        refusesPrivateAddresses = route.refusesPrivateAddresses
     }
 
     /// Fetches the answer of one look-up within ten seconds.
@@ -67,6 +80,7 @@ public struct HTTPLookupFetcher: TrustLookupFetching {
         options.maximumBodyBytes = limit
         options.decompresses = false
         options.proxy = proxy
+        options.localAddress = localAddress
         options.refusesPrivateAddresses = refusesPrivateAddresses
         options.isIdempotent = true
         var request = TransportRequest(url: url, policy: policy, options: options)

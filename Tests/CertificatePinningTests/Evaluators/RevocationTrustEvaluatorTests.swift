@@ -322,6 +322,65 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(evaluator, staple: TestPKI.ocspResponse(for: leaf, status: .revoked))?.reason == .revoked)
     }
 
+    @Test("When no more look-ups are made, a server that was not looked up is refused, also with soft failure; recent answers count")
+    func lastVerdict() throws {
+        let context = try #require(SSL_CTX_new(TLS_client_method()))
+        defer { SSL_CTX_free(context) }
+        let connection = try #require(SSL_new(context))
+        defer { SSL_free(connection) }
+        let trust = try judge(leaf.chain(), anchors: TrustAnchors(root)).get()
+        let logs = LogRecord()
+        let soft = RevocationTrustEvaluator(sources: .ocsp, failure: .soft, logger: logs.logger)
+        func last(
+            _ evaluator: RevocationTrustEvaluator, isLast: Bool = true, recent: [TrustLookup: TrustLookupResult] = [:]
+        ) -> TrustRefusal? {
+            ChainValidator.evaluate(
+                status: connection, of: trust, rule: TrustRule(evaluators: [evaluator]),
+                recentResults: { needed in recent.filter { needed.contains($0.key) } }, isLast: isLast
+            ).refusal
+        }
+        let needed = try #require(last(soft, isLast: false)?.lookups)
+        for evaluator in [soft, RevocationTrustEvaluator(sources: .ocsp)] {
+            let refused = last(evaluator)
+            #expect(refused?.reason == .lookupsUnavailable && refused?.detail.contains("send the request again") == true)
+            // The next connection looks again.
+            #expect(last(evaluator, isLast: false)?.lookups == needed)
+        }
+        // A recent answer counts, with hard and with soft failure.
+        let cases: [(TestStatus, TrustRefusal.Reason?)] = [(.good, nil), (.revoked, .revoked)]
+        for (status, reason) in cases {
+            let answer = TrustLookupResult(
+                of: needed[0], bytes: try TestPKI.ocspResponse(for: leaf, status: status), receivedAt: Date())
+            for failure in [RevocationTrustEvaluator.Failure.hard, .soft] {
+                let evaluator = RevocationTrustEvaluator(sources: .ocsp, failure: failure, logger: logs.logger)
+                #expect(last(evaluator, recent: [needed[0]: answer])?.reason == reason)
+            }
+        }
+    }
+
+    @Test("The remedy of an unknown status is never cut off, however long the problems and the subject are")
+    func longProblem() throws {
+        let long = "http://" + String(repeating: "h", count: 900) + ".test/"
+        let revocation = TestRevocation(ocsp: long + "1", crl: long + "2", second: (long + "3", long + "4"))
+        let intermediate = try TestPKI.intermediate(String(repeating: "s", count: 250), issuer: root, revocation: revocation)
+        let below = try TestPKI.leaf(hosts: ["api.test"], issuer: intermediate)
+        let failed = TrustLookupResult(failure: String(repeating: "f", count: 400), receivedAt: Date())
+        let (evaluator, staple) = (RevocationTrustEvaluator(), try TestPKI.ocspResponse(for: below))
+        var results: [TrustLookup: TrustLookupResult] = [:]
+        var refused: TrustRefusal?
+        for _ in 1...3 {
+            refused = try ChainValidator.evaluate(
+                chain: below.chain().map { try Certificate($0) }, host: CanonicalHost("api.test"),
+                rule: TrustRule(evaluators: [evaluator]), defaultAnchors: TrustAnchors(root), time: Date(), stapledResponse: staple,
+                lookupResults: results
+            ).refusal
+            for lookup in refused?.lookups ?? [] { results[lookup] = failed }
+        }
+        #expect(results.count == 4)
+        #expect(refused?.reason == .revocationUnknown)
+        #expect(refused?.detail.hasSuffix("or allow such servers with failure: .soft") == true, "\(refused?.detail ?? "none")")
+    }
+
     @Test("A leaf that names no revocation source is refused; an intermediate that names none is accepted")
     func noSource() throws {
         let bare = try TestPKI.leaf(hosts: ["api.test"], issuer: root)

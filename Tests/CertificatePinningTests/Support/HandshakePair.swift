@@ -24,7 +24,7 @@ final class HandshakePair {
 
         func judgeStatus(_ ssl: OpaquePointer) -> Bool {
             guard case .awaitsStatus(let trust)? = results.last else { return true }
-            let result = ChainValidator.evaluate(status: ssl, of: trust, rule: rule)
+            let result = ChainValidator.evaluate(status: ssl, of: trust, rule: rule, recentResults: { _ in [:] })
             statusResults.append(result)
             return result.isTrusted
         }
@@ -59,7 +59,7 @@ final class HandshakePair {
                 let hook = Unmanaged<Hook>.fromOpaque(argument).takeUnretainedValue()
                 let result = ChainValidator.evaluate(
                     handshake: context, host: hook.host, rule: hook.rule, defaultAnchors: hook.anchors, time: nil,
-                    searchLimit: .untimed)
+                    recentResults: { _ in [:] }, searchLimit: .untimed)
                 hook.results.append(result)
                 hook.errors.append(X509_STORE_CTX_get_error(context))
                 return result.refusal == nil ? 1 : 0

@@ -21,7 +21,8 @@ struct CurlFailureTests {
         request.options.proxy = proxy
         let terms = TrustHook.Terms(
             host: request.url.host, port: 443, rule: TrustRule(evaluators: evaluators), defaultAnchors: anchors,
-            generation: policy.generation)
+            generation: policy.generation, lookups: LookupCoalescer(fetcher: nil, timeout: .seconds(1), time: ManualClock()),
+            route: LookupRoute(of: request))
         let transfer = try CurlTransfer(
             handles: handles, upload: CurlUpload(request.body, offersDecoding: false), request: request, terms: terms)
         let hook = TrustHook(terms)

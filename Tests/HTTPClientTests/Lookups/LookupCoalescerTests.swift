@@ -1,6 +1,7 @@
 import ApproovTesting
 import CertificatePinning
 import HTTPTypes
+import Synchronization
 import TestTags
 import Testing
 
@@ -40,7 +41,7 @@ struct LookupCoalescerTests {
 
     @Test("One look-up serves all 50 requests that wait for it")
     func shared() async throws {
-        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())
         let request = try request()
         let transport = InProcessTransport(status: 200)
         try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
@@ -58,7 +59,7 @@ struct LookupCoalescerTests {
 
     @Test("A request through a proxy and a direct request never share a look-up")
     func proxies() async throws {
-        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())
         let direct = try request()
         var proxied = direct
         proxied.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3_128)
@@ -92,7 +93,7 @@ struct LookupCoalescerTests {
         transport.shutdown()
         await server.stop()
 
-        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())
         let open = try request()
         var closed = open
         closed.options.refusesPrivateAddresses = true
@@ -111,7 +112,7 @@ struct LookupCoalescerTests {
 
     @Test("A cancelled waiter leaves the look-up to the others, and the last one cancels it")
     func cancelled() async throws {
-        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())
         let request = try request()
         let transport = InProcessTransport(status: 200)
         let tasks = (0..<2).map { _ in
@@ -129,12 +130,87 @@ struct LookupCoalescerTests {
 
     @Test("A look-up past its timeout says that no answer came; one past the caller's deadline fails, too")
     func late() async throws {
-        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .milliseconds(50))
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .milliseconds(50), time: ManualClock())
         let result = try await coalescer.results(of: [lookup], for: request(), until: nil, over: InProcessTransport(status: 200))[lookup]
         #expect(result?.failure?.contains("no answer within") == true)
-        let patient = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20))
+        let patient = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())
         let until = ContinuousClock.now + .milliseconds(50)
         let other = try await patient.results(of: [lookup], for: request(), until: until, over: InProcessTransport(status: 200))[lookup]
         #expect(other?.failure != nil)
+    }
+
+    @Test("Later requests of the same route and policy get an answer for 30 seconds after it came, and no others do")
+    func recent() async throws {
+        let clock = ManualClock()
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: clock)
+        fetcher.gate.open()
+        let request = try request()
+        let transport = InProcessTransport(status: 200)
+        for _ in 0..<3 {
+            #expect(try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.bytes == [42])
+        }
+        #expect(await fetcher.count == 1)
+        let route = LookupRoute(of: request)
+        #expect(coalescer.recentResults(of: [lookup], over: route)[lookup]?.bytes == [42])
+        let otherPolicy = try self.request()
+        var (proxied, local, closed) = (request, request, request)
+        proxied.options.proxy = ProxyConfiguration(kind: .http, host: try CanonicalHost("proxy.test"), port: 3_128)
+        local.options.localAddress = try CanonicalHost("127.0.0.7")
+        closed.options.refusesPrivateAddresses = true
+        for other in [otherPolicy, proxied, local, closed] {
+            #expect(coalescer.recentResults(of: [lookup], over: LookupRoute(of: other)).isEmpty)
+        }
+        clock.advance(by: RecentAnswers.lifetime)
+        #expect(coalescer.recentResults(of: [lookup], over: route).isEmpty)
+        _ = try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)
+        #expect(await fetcher.count == 2)
+    }
+
+    @Test("A look-up leaves from the local address of its request")
+    func localAddress() async throws {
+        let addresses = Mutex<[String?]>([])
+        let server = try await TestHTTPServer.start(certificate: nil) { request in
+            addresses.withLock { $0.append(request.clientAddress) }
+            return TestResponse(headerFields: [.contentType: "application/pkix-crl"], body: [1, 2, 3])
+        }
+        let transport = try CurlTransport()
+        let lookup = TrustLookup(kind: .crl, url: "http://127.0.0.1:\(server.port)/list")
+        for address in ["127.0.0.7", "127.0.0.8"] {
+            var request = try request()
+            request.options.localAddress = try CanonicalHost(address)
+            let result = try await transport.lookups.results(of: [lookup], for: request, until: nil, over: transport)[lookup]
+            #expect(result?.bytes == [1, 2, 3])
+        }
+        #expect(addresses.withLock { $0 } == ["127.0.0.7", "127.0.0.8"])
+        transport.shutdown()
+        await server.stop()
+    }
+
+    @Test("A cancelled group ends the waits of its requests alone; a shutdown ends all waits, and no look-up begins after it")
+    func groups() async throws {
+        struct Ended: Error {}
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(3_600), time: ManualClock())
+        let transport = InProcessTransport(status: 200)
+        let groups = [TransferGroup(), TransferGroup()]
+        let request = try request()
+        let tasks = groups.map { group in
+            var request = request
+            request.options.group = group
+            request.options.idleTimeout = .seconds(7_200)
+            return Task { [request] in
+                try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.failure
+            }
+        }
+        try #require(await eventually { coalescer.waiterCount == 2 })
+        groups[0].cancel(with: Ended())
+        coalescer.cancel(groups[0])
+        #expect(try await tasks[0].value != nil)
+        #expect(coalescer.waiterCount == 1)
+        #expect(await fetcher.cancelled == 0)
+        coalescer.shutDown()
+        #expect(try await tasks[1].value != nil)
+        #expect(await eventually { await fetcher.cancelled == 1 })
+        #expect(try await coalescer.results(of: [lookup], for: request, until: nil, over: transport)[lookup]?.failure != nil)
+        #expect(await fetcher.count == 1)
     }
 }

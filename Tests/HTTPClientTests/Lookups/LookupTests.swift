@@ -193,6 +193,92 @@ struct LookupTests {
         await site.stop()
     }
 
+    @Test("A burst of first requests costs one look-up, also for those that libcurl made wait for the first connection")
+    func burst() async throws {
+        let site = try await RevocationSite.start(versions: .http1AndHTTP2)
+        let good = try TestPKI.ocspResponse(for: site.leaf)
+        let gate = Gate()
+        site.answers.set { _ in
+            try await gate.wait()
+            return TestResponse(headerFields: [.contentType: "application/ocsp-response"], body: good)
+        }
+        let policy = try site.policy()
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<32 { group.addTask { try await site.text(site.request(policy)) } }
+            // The others come when the look-up has ended.
+            try #require(await eventually { site.transport.lookups.waiterCount >= 1 })
+            gate.open()
+            for try await text in group { #expect(text == "hello ") }
+        }
+        #expect(site.answers.questions.count == 1)
+        #expect(site.server.counters.requests == 32)
+        await site.stop()
+    }
+
+    @Test(
+        "A host behind three servers with different certificates is reached by the second request, with the answers that the first one got")
+    func threeServers() async throws {
+        /// Judges as if each connection reached the next one of three servers.
+        struct Rotating: ServerTrustEvaluating {
+            let server: TestHTTPServer
+
+            func evaluate(_ trust: ServerTrust, forHost host: String) -> TrustVerdict {
+                let lookup = TrustLookup(kind: .ocsp, url: "http://ocsp.test/\(server.counters.connections % 3)")
+                return trust.lookupResults[lookup] == nil ? .needs([lookup]) : .trusted
+            }
+        }
+        final class Fetcher: TrustLookupFetching {
+            private let asked = Mutex<[String]>([])
+            var urls: [String] { asked.withLock { $0 } }
+
+            func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] {
+                asked.withLock { $0.append(lookup.url) }
+                return [1]
+            }
+        }
+        let fetcher = Fetcher()
+        var configuration = CurlTransportConfiguration()
+        configuration.lookupFetcher = fetcher
+        let site = try await RevocationSite.start(configuration: configuration)
+        let request = try site.request(site.policy(Rotating(server: site.server)))
+        let error = await transportError { try await site.transport.send(request) }
+        #expect(error?.refusal?.reason == .lookupsUnavailable)
+        #expect(error?.refusal?.detail.contains("send the request again") == true)
+        #expect(site.server.counters.connections == 3)
+        #expect(try await site.text(request) == "hello ")
+        #expect(fetcher.urls == (1...2).map { "http://ocsp.test/\($0)" })
+        #expect(site.server.counters.connections == 4)
+        await site.stop()
+    }
+
+    @Test("A request that waits for a look-up ends with its group's error when that is cancelled, and with the transport")
+    func endedFromOutside() async throws {
+        struct Ended: Error {}
+        struct Silent: TrustLookupFetching {
+            func fetch(_ lookup: TrustLookup, proxy: ProxyConfiguration?) async throws -> [UInt8] { try await waitForCancellation() }
+        }
+        var configuration = CurlTransportConfiguration()
+        configuration.lookupFetcher = Silent()
+        configuration.lookupTimeout = .seconds(3_600)
+        let site = try await RevocationSite.start(configuration: configuration)
+        let group = TransferGroup()
+        var request = try site.request(site.policy())
+        request.options.idleTimeout = .seconds(7_200)
+        request.options.group = group
+        let waiting = Task { [request] in try await site.transport.send(request) }
+        try #require(await eventually { site.transport.lookups.waiterCount == 1 })
+        group.cancel(with: Ended())
+        site.transport.cancel(group)
+        await #expect(throws: Ended.self) { try await waiting.value }
+        request.options.group = nil
+        let other = Task { [request] in try await site.transport.send(request) }
+        try #require(await eventually { site.transport.lookups.waiterCount == 1 })
+        site.transport.shutdown()
+        #expect(await transportError { try await other.value }?.code == .shutDown)
+        #expect(site.server.counters.requests == 0)
+        await site.stop()
+    }
+
     @Test("A POST whose body is a stream is sent once, after the look-up")
     func streamed() async throws {
         let site = try await RevocationSite.start()

@@ -31,7 +31,7 @@ struct RevocationSite {
 
     /// Starts server and responder; `names` turns the responder's URL, without a path, into the revocation URLs of the certificate.
     static func start(
-        configuration: CurlTransportConfiguration = .init(),
+        versions: TestHTTPServer.Versions = .http1, configuration: CurlTransportConfiguration = .init(),
         names: (String) -> TestRevocation = { TestRevocation(ocsp: $0 + "/ocsp") }
     ) async throws -> RevocationSite {
         let answers = Answers()
@@ -39,7 +39,7 @@ struct RevocationSite {
         let root = try TestPKI.root()
         let revocation = names("http://localhost:\(responder.port)")
         let leaf = try TestPKI.leaf(hosts: ["localhost", "*.site.localhost"], issuer: root, revocation: revocation)
-        let server = try await TestHTTPServer.start(certificate: leaf, versions: .http1) { request in
+        let server = try await TestHTTPServer.start(certificate: leaf, versions: versions) { request in
             TestResponse(text: "hello " + String(decoding: try await request.body.collect(), as: UTF8.self))
         }
         return RevocationSite(
@@ -53,7 +53,7 @@ struct RevocationSite {
     }
 
     /// A policy that checks revocation for localhost and for no other host.
-    func policy(_ evaluator: RevocationTrustEvaluator = RevocationTrustEvaluator(sources: .ocsp)) throws -> TrustPolicy {
+    func policy(_ evaluator: any ServerTrustEvaluating = RevocationTrustEvaluator(sources: .ocsp)) throws -> TrustPolicy {
         TrustPolicy(
             rules: try HostMap([(HostPattern("localhost"), TrustRule(evaluators: [evaluator]))]),
             defaultAnchors: try TrustAnchors(pem: root.pem))
