@@ -17,8 +17,8 @@ import Synchronization
 ///
 /// Hosts that the configuration protects need no entry: their pins apply from the initial configuration on and follow every newer one.
 /// If one of the caller's patterns covers a protected host, the evaluator of the most specific such pattern is asked after the pins; the
-/// pattern may be wider than the host's own entry. Every other host still gets path validation. Only a `DisabledTrustEvaluator` turns
-/// that off, and it has no effect on protected hosts.
+/// pattern may be wider than the host's own entry. That holds across a public suffix too, but the host then sees no client certificate.
+/// Every other host still gets path validation. Only a `DisabledTrustEvaluator` turns that off, and it has no effect on protected hosts.
 ///
 /// Servers that fail their rules are reported by ``violations()`` and, with ``ViolationReports``, to a report server of your choice.
 public final class ApproovTrustManager: Sendable {

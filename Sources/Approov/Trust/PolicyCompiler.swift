@@ -3,8 +3,8 @@ import Logging
 
 /// Combines the account's hosts and the caller's evaluators into one trust policy.
 ///
-/// A protected host's pins always apply and are checked first; then the caller's evaluator for the host is asked. A
-/// `DisabledTrustEvaluator` has no effect on a protected host.
+/// A protected host's pins always apply and are checked first; then the caller's evaluator for the host is asked, even if a public suffix
+/// separates the host from its pattern. A `DisabledTrustEvaluator` has no effect on a protected host.
 struct PolicyCompiler {
     let evaluators: [(HostPattern, any ServerTrustEvaluating)]
     let refusesUnmatchedHosts: Bool
@@ -28,7 +28,11 @@ struct PolicyCompiler {
             // An update of the public suffix list must not lift pins where the caller has an evaluator. Without one, the policy itself
             // refuses or pins the host: an entry for an exclusion would admit it.
             let protected = pinned.value(around: text, crossesPublicSuffixes: evaluated != nil || !refusesUnmatchedHosts)
-            guard let rule = rule(for: text, pinned: protected, own: evaluated) else { return nil }
+            // Nor must an entry of the account lift the pins that the caller's wider pattern gives a host across a public suffix.
+            let distant = evaluated == nil && protected != nil ? own.value(around: text, crossesPublicSuffixes: true) : nil
+            let enforced = distant.flatMap { $0.evaluator is DisabledTrustEvaluator ? nil : $0 }
+            guard var rule = rule(for: text, pinned: protected, own: evaluated ?? enforced) else { return nil }
+            if enforced != nil, let across = rule.acrossPublicSuffix { rule = across }
             // A host that the caller's pattern excludes stays protected if the account's pattern contains it.
             let exclusions = protected == nil ? own.exclusions(of: text) : []
             return (try HostPattern(text, excluding: exclusions.sorted(), allowingPublicSuffix: true), rule)

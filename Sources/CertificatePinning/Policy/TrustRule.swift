@@ -49,7 +49,7 @@ public struct TrustRule: Sendable {
     /// The rule for a host that a public suffix separates from the rule's pattern; nil when it would protect the host less than no rule.
     ///
     /// The host may have another owner, who must not see the client certificate.
-    var acrossPublicSuffix: TrustRule? {
+    package var acrossPublicSuffix: TrustRule? {
         guard validatesPath else { return nil }
         var rule = self
         rule.clientIdentity = nil

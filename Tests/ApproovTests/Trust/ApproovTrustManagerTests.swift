@@ -85,6 +85,37 @@ import Testing
         #expect(try names(policy, "else.s3.amazonaws.com") == ["pins"])
     }
 
+    @Test("An entry of the account does not lift the caller's pins across a public suffix", arguments: [false, true])
+    func suffixAround(allHostsMustBeEvaluated: Bool) throws {
+        let reported = HostSettings.pinned.with { $0.enforce = false }
+        let below = HostSettings.pinned.with { $0.includeSubdomains = true }
+        let policy = try policy(
+            ["**.amazonaws.com": Marked(name: "own"), "near.b.s3.amazonaws.com": Marked(name: "near")],
+            hosts: ["files.s3.amazonaws.com": .pinned, "open.s3.amazonaws.com": reported, "b.s3.amazonaws.com": below],
+            allHostsMustBeEvaluated: allHostsMustBeEvaluated)
+        #expect(try names(policy, "files.s3.amazonaws.com") == ["pins", "own"])
+        #expect(try names(policy, "open.s3.amazonaws.com") == ["reported", "own"])
+        #expect(try names(policy, "b.s3.amazonaws.com") == ["pins", "own"])
+        #expect(try names(policy, "x.b.s3.amazonaws.com") == ["pins", "own"])
+        #expect(try names(policy, "near.b.s3.amazonaws.com") == ["pins", "near"])
+    }
+
+    @Test("Across a public suffix, a protected host sees no client certificate, and a disabled evaluator has no effect on it")
+    func suffixAroundConditions() throws {
+        let hosts = ["console.amazonaws.com": HostSettings.pinned, "files.s3.amazonaws.com": .pinned]
+        let folder = try TemporaryFolder()
+        let leaf = try TestPKI.leaf(hosts: ["client.test"], issuer: account.root)
+        let identity = try ClientIdentity(
+            certificateFile: folder.write(leaf.chainPEM, to: "c.pem"), privateKeyFile: folder.write(leaf.privateKeyPEM, to: "k.pem"))
+        let presenting = try policy(["**.amazonaws.com": DefaultTrustEvaluator().presenting(identity)], hosts: hosts)
+        #expect(try presenting.rule(for: CanonicalHost("console.amazonaws.com")).clientIdentity === identity)
+        let rule = try presenting.rule(for: CanonicalHost("files.s3.amazonaws.com"))
+        #expect(rule.clientIdentity == nil && rule.evaluators.count == 2)
+        let disabled = try policy(["**.amazonaws.com": DisabledTrustEvaluator()], hosts: hosts)
+        #expect(try names(disabled, "files.s3.amazonaws.com") == ["pins"])
+        #expect(try disabled.rule(for: CanonicalHost("files.s3.amazonaws.com")).validatesPath)
+    }
+
     @Test("Where every host must be evaluated, an exclusion admits no host across a public suffix")
     func excludedSuffix() throws {
         let pattern = try HostPattern("**.amazonaws.com", excluding: ["s3.amazonaws.com"], allowingPublicSuffix: true)
