@@ -17,7 +17,8 @@ struct GatewayRoutes: Sendable {
     let load: ConcurrencyLimit
 
     func router() -> Router<GatewayRequestContext> {
-        let router = Router(context: GatewayRequestContext.self)
+        let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: HeadAnswers<GatewayRequestContext>())
         router.add(middleware: PlainErrors(methods: ["/gateway": "POST", "/ohttp-keys": "GET", "/health": "GET"]))
         router.post("/gateway", use: open)
         router.get("/ohttp-keys") { _, _ in

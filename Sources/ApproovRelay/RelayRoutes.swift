@@ -34,7 +34,8 @@ struct RelayRoutes: Sendable {
     private static let wholeBytes = 64 * 1024
 
     func router() -> Router<ConnectionContext> {
-        let router = Router(context: ConnectionContext.self)
+        let router = Router(context: ConnectionContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: HeadAnswers<ConnectionContext>())
         router.add(middleware: PlainErrors(methods: ["/": "POST", "/health": "GET"]))
         router.post("/", use: relay)
         router.get("/health") { _, _ in Response.healthy }

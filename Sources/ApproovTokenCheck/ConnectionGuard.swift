@@ -27,7 +27,7 @@ public struct ConnectionGuard: Sendable {
         /// - certificatePEM: The certificate and its intermediates.
         /// - keyPEM: Its private key, without a passphrase.
         case certificate(certificatePEM: String, keyPEM: String)
-        /// TLS with a SwiftNIO configuration.
+        /// TLS with a SwiftNIO configuration; a `minimumTLSVersion` below 1.2 counts as 1.2.
         case configuration(TLSConfiguration)
         /// Plain HTTP: for loopback, or behind a proxy that terminates TLS.
         case none

@@ -96,6 +96,18 @@ import Testing
         await gateway.stop()
     }
 
+    @Test("The answers to HEAD have no content, so that the next answer on the connection begins in its place")
+    func head() async throws {
+        // No gateway listens at this address, and none is asked.
+        try await RunningRelay.with(gateway: "http://127.0.0.1:1") { relay in
+            let client = try RawClient(port: relay.port)
+            client.write("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\nHEAD /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let parts = await client.readToEnd().text.split(separator: "\r\n\r\n")
+            #expect(parts.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200", #"{"status":"o"#])
+        }
+    }
+
     @Test("A message over its limit is answered 413, whether or not its length is announced", arguments: types)
     func tooLarge(request: String, response: String) async throws {
         let isWhole = request == "message/ohttp-req"

@@ -13,7 +13,7 @@ package struct ConnectionGuardian: Sendable {
     static let closing = 64
 
     let table: ConnectionTable
-    private let tls: TLSConfiguration?
+    let tls: TLSConfiguration?
     private let limits: ListenerLimits
     private let proxies: [AddressRange]
     private let gate: Gate
@@ -38,11 +38,18 @@ package struct ConnectionGuardian: Sendable {
     /// Makes the guardian of one server.
     ///
     /// - Parameters:
-    ///   - tls: The server's certificate; nil for plain http.
+    ///   - tls: The server's certificate; nil for plain http. The server speaks TLS 1.2 and later, also when this allows
+    ///     earlier versions.
     ///   - limits: The limits on connections and requests, per client and in total.
     ///   - proxies: The peers that must speak the PROXY protocol, version 2.
     ///   - places: The most connections at once.
     package init(tls: TLSConfiguration?, limits: ListenerLimits, proxies: [AddressRange], places: Int) {
+        var tls = tls
+        switch tls?.minimumTLSVersion {
+        // NIO's default is 1.0, which RFC 8996 forbids together with 1.1.
+        case .tlsv1, .tlsv11: tls?.minimumTLSVersion = .tlsv12
+        case .tlsv12, .tlsv13, nil: break
+        }
         self.tls = tls
         self.limits = limits
         self.proxies = proxies

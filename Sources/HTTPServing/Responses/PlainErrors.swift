@@ -20,7 +20,8 @@ package struct PlainErrors<Context: RequestContext>: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound {
             guard let method = methods[request.uri.path] else { return .problem(.notFound) }
             var response = Response.problem(.methodNotAllowed)
-            response.headers[.allow] = method
+            // A router that answers GET answers HEAD, too.
+            response.headers[.allow] = method == "GET" ? "GET, HEAD" : method
             return response
         }
     }

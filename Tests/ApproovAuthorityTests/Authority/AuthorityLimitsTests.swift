@@ -56,4 +56,15 @@ import Testing
         #expect(told.headerBytes == 1 && told.headerFields == 2 && told.connections == 3)
         #expect(told.idleTimeout == .seconds(4) && told.requestTimeout == .seconds(5) && told.drain == .seconds(6))
     }
+
+    @Test("The answers to HEAD have no content, so that the next answer on the connection begins in its place")
+    func head() async throws {
+        try await with({ _ in }) { authority in
+            let client = try RawClient(port: authority.port)
+            client.write("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\nHEAD /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let parts = await client.readToEnd().text.split(separator: "\r\n\r\n")
+            #expect(parts.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200", #"{"status":"o"#])
+        }
+    }
 }

@@ -74,4 +74,50 @@ import Testing
             #expect(isHealthy)
         }
     }
+
+    @Test(
+        "A request must have one Host field; otherwise it is answered 400 after earlier requests, and the connection ends",
+        arguments: [(0, ["200", "400"]), (1, ["200", "200", "200"]), (2, ["200", "400"])])
+    func host(count: Int, statuses: [String]) async throws {
+        try await BareListener.with { port in
+            let client = try RawClient(port: port)
+            client.write("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.write("GET /health HTTP/1.1\r\n" + String(repeating: "Host: x\r\n", count: count) + "\r\n")
+            client.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let answer = await client.readToEnd()
+            #expect(answer.text.split(separator: "HTTP/1.1 ").map { String($0.prefix(3)) } == statuses)
+            #expect(answer.isClosed)
+        }
+    }
+
+    @Test("A client that waits for 100 (Continue) gets it before it sends the content")
+    func continues() async throws {
+        try await BareListener.with { port in
+            let client = try RawClient(port: port)
+            client.write("POST /length HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")
+            #expect(await client.readText() == "HTTP/1.1 100 Continue\r\n\r\n")
+            client.write("abc")
+            let answer = await client.readToEnd().text
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("\r\n\r\n3"), "\(answer)")
+        }
+    }
+
+    @Test(
+        "The connection ends after the answer to a client that wants no other, and HTTP/1.0 gets no chunks",
+        arguments: [
+            ("HTTP/1.0\r\n", "HTTP/1.0"), ("HTTP/1.0\r\nConnection: keep-alive\r\n", "HTTP/1.0"),
+            ("HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n", "HTTP/1.1"),
+            ("HTTP/1.1\r\nHost: x\r\nConnection: x, close\r\n", "HTTP/1.1"),
+        ])
+    func last(rest: String, version: String) async throws {
+        // So long that only the answer can end the connection while the client waits.
+        try await BareListener.with({ $0.idleTimeout = .seconds(300) }) { port in
+            let client = try RawClient(port: port)
+            client.write("GET /stream \(rest)\r\n")
+            let answer = await client.readToEnd()
+            #expect(answer.isClosed)
+            #expect(answer.text.hasPrefix("\(version) 200 OK\r\n") && answer.text.lowercased().contains("\r\nconnection: close\r\n"))
+            #expect(answer.text.hasSuffix("\r\n\r\nstreamed") == (version == "HTTP/1.0"), "\(answer.text)")
+        }
+    }
 }

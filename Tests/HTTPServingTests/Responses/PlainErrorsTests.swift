@@ -11,6 +11,8 @@ import Testing
             let method = try await BareListener.answer(to: "GET /length", port: port)
             #expect(method.hasPrefix("HTTP/1.1 405") && method.hasSuffix(#"{"status":405,"title":"Method Not Allowed"}"#), "\(method)")
             #expect(method.lowercased().contains("\r\nallow: post\r\n"))
+            let head = try await BareListener.answer(to: "POST /health", port: port)
+            #expect(head.lowercased().contains("\r\nallow: get, head\r\n"))
             for answer in [missing, method] { #expect(answer.lowercased().contains("\r\ncontent-type: application/problem+json\r\n")) }
             #expect(try await BareListener.isHealthy(port))
         }

@@ -16,9 +16,18 @@ struct BareListener: Service {
     let onReady: @Sendable (URL) async -> Void
 
     func run() async throws {
-        let router = Router(context: ConnectionContext.self)
+        let router = Router(context: ConnectionContext.self, options: .autoGenerateHeadEndpoints)
+        router.middlewares.add(HeadAnswers<ConnectionContext>())
         router.middlewares.add(PlainErrors(methods: ["/health": "GET", "/length": "POST"]))
         router.get("health") { _, _ in Response.healthy }
+        router.get("stream") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "streamed"))
+                    try await writer.finish(nil)
+                })
+        }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }
         router.post("note") { request, _ in
             notes.change { $0.append("begun") }

@@ -1,0 +1,97 @@
+internal import NIOHTTP1
+
+/// What a `LastAnswerHandler` knows about the requests and answers of its connection.
+struct LastAnswerState {
+    /// What happens to a request.
+    enum Verdict {
+        case pass, refuse, drop
+    }
+
+    /// The requests that were passed on, and whose answers have not ended.
+    private var open = 0
+    private var isStopping = false
+    /// Whether the head of the last answer was sent, with `Connection: close`.
+    private var isMarked = false
+    /// The version of the request after which the client wants no other answer; nil before there is one.
+    private var lastVersion: HTTPVersion?
+    /// Whether a request was refused, which ends the connection.
+    private var isRefused = false
+    /// Whether the request that is being received is not passed on.
+    private var isDropping = false
+    /// Whether the client waits for `100 (Continue)` before it sends the content of the newest request.
+    private var isAwaited = false
+
+    /// Whether the answer has ended after which the client wants the end of the connection.
+    var isOver: Bool { lastVersion != nil && open == 0 }
+
+    /// Takes in the head of a request.
+    ///
+    /// - Parameter head: The head.
+    /// - Returns: `refuse` for a request that names its host wrongly, `drop` for a request after the last one.
+    mutating func received(_ head: HTTPRequestHead) -> Verdict {
+        isDropping = isMarked || isRefused || lastVersion != nil
+        guard !isDropping else { return .drop }
+        guard head.namesHost else {
+            (isRefused, isDropping) = (true, true)
+            return .refuse
+        }
+        open += 1
+        // HTTP/1.0 has no connections that stay open, except as an extension (RFC 9112, section 9.3), which this server does without.
+        if !head.isKeepAlive || head.version == .http1_0 { lastVersion = head.version }
+        isAwaited = head.expectsContinue
+        return .pass
+    }
+
+    /// Takes in a part of a request's content, or its end.
+    ///
+    /// - Returns: Whether the part is passed on.
+    mutating func receivedContent() -> Bool {
+        isAwaited = false
+        return !isDropping
+    }
+
+    /// Decides whether `100 (Continue)` is sent now: when a client waits for it, and all earlier answers have ended.
+    ///
+    /// - Returns: Whether it is sent; it is sent once.
+    mutating func continues() -> Bool {
+        guard isAwaited, open == 1 else { return false }
+        isAwaited = false
+        return true
+    }
+
+    /// Takes in that the server is asked to stop.
+    mutating func stops() { isStopping = true }
+
+    /// Decides how the head of a final answer is sent.
+    ///
+    /// - Parameter head: The head; on the last answer it gets `Connection: close`, and for an HTTP/1.0 client that version, because NIO
+    ///   writes chunks only for later ones.
+    mutating func answers(_ head: inout HTTPResponseHead) {
+        guard open <= 1, isStopping || lastVersion != nil else { return }
+        isMarked = true
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        if lastVersion == .http1_0 { head.version = .http1_0 }
+    }
+
+    /// Takes in the end of an answer.
+    ///
+    /// - Returns: Whether a request that was passed on is answered by it; bytes that are not HTTP are answered, too.
+    mutating func ended() -> Bool {
+        guard open > 0 else { return false }
+        open -= 1
+        return true
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether there is one Host field, or none on HTTP/1.0 (RFC 9112, section 3.2).
+    fileprivate var namesHost: Bool {
+        let count = headers["Host"].count
+        return count == 1 || count == 0 && version == .http1_0
+    }
+
+    /// Whether the client waits for `100 (Continue)` before it sends the content (RFC 9110, section 10.1.1).
+    fileprivate var expectsContinue: Bool {
+        version != .http1_0 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+}
