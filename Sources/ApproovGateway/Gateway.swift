@@ -4,6 +4,7 @@ internal import HTTPServing
 public import HTTPClient
 public import Logging
 public import ServiceLifecycle
+internal import Synchronization
 
 /// An Oblivious HTTP gateway (RFC 9458).
 ///
@@ -26,7 +27,10 @@ public struct Gateway: Service, CustomStringConvertible {
     private let proxies: [AddressRange]
     private let keys: ReloadingKeyring
     private let remembered: PrivateFile
-    private let forwarder: OriginForwarder
+    private let targets: AllowedTargets
+    private let transport: any HTTPTransport
+    private let time: any TimeSource
+    private let metrics: GatewayMetrics
     private let logger: Logger
     private let onReady: @Sendable (URL) async -> Void
 
@@ -67,19 +71,16 @@ public struct Gateway: Service, CustomStringConvertible {
         self.configuration = configuration
         address = try Self.address(configuration)
         proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
-        let targets = try AllowedTargets(configuration)
+        targets = try AllowedTargets(configuration)
         self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
         remembered = keys.remembered
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
         // Each HTTP/1.1 request holds a connection until its response ends. With one connection per request, no request waits for another.
         bounds.maximumConnectionsPerHost = configuration.limits.requests
-        forwarder = OriginForwarder(
-            targets: targets,
-            window: ReplayWindow(
-                replay, startedAt: time.date, uptime: time.uptime, remembered: Self.content(of: keys.remembered, logger)),
-            transport: try transport ?? CurlTransport(configuration: bounds), limits: configuration.limits, time: time,
-            metrics: metrics, logger: logger)
+        self.transport = try transport ?? CurlTransport(configuration: bounds)
+        self.time = time
+        self.metrics = metrics
         self.logger = logger
         self.onReady = onReady
     }
@@ -87,8 +88,11 @@ public struct Gateway: Service, CustomStringConvertible {
     /// Serves until the task is cancelled or a graceful shutdown is requested.
     /// - Throws: ``GatewayError`` with code `cannotListen`.
     public func run() async throws {
-        defer { remember() }
         let limits = configuration.limits
+        // Not earlier: an earlier gateway may serve until now, and this one must know its requests.
+        let window = window()
+        let forwarder = OriginForwarder(
+            targets: targets, window: window, transport: transport, limits: limits, time: time, metrics: metrics, logger: logger)
         let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
@@ -99,11 +103,16 @@ public struct Gateway: Service, CustomStringConvertible {
         listenerLimits.handlesOnEventLoop = true
         let listener = HTTPListener(address: address, limits: listenerLimits, proxies: proxies)
         // Wait for the next second: no date in the second of the start is accepted, so a client with a correct clock would be refused.
-        try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(forwarder.time.date)))), clock: .continuous)
+        try? await Task.sleep(for: .seconds(max(0, min(1, forwarder.now.timeIntervalSince(time.date)))), clock: .continuous)
+        let hasListened = Mutex(false)
+        // A gateway that cannot listen has served no request, and another one may be using the file.
+        defer { if hasListened.withLock({ $0 }) { remember(window) } }
         try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await keys.run { forwarder.window.forget(keysOtherThan: $0) } }
+            group.addTask { await keys.run { window.forget(keysOtherThan: $0) } }
             do {
                 try await listener.run(router: routes.router(), logger: logger) { port in
+                    hasListened.withLock { $0 = true }
+                    removeRemembered(window)
                     if let url = URL(string: address.url(port: port)) { await onReady(url) }
                 }
             } catch let failure as ListenerFailure {
@@ -113,23 +122,49 @@ public struct Gateway: Service, CustomStringConvertible {
         }
     }
 
-    /// Reads what an earlier gateway remembered; one that cannot read it serves nevertheless.
-    private static func content(of remembered: PrivateFile, _ logger: Logger) -> [UInt8] {
+    /// Goes on with what the last gateway remembered; a gateway that cannot read it serves nevertheless.
+    private func window() -> ReplayWindow {
         remembered.removeLeftovers(unchangedFor: 60)
         do {
             // Only a gateway writes it, so the gateway's limits bound its length.
-            return try remembered.read(upTo: .max) ?? []
+            if let content = try remembered.read(upTo: .max) {
+                guard let window = ReplayWindow(configuration.replay, continuing: content, uptime: time.uptime) else {
+                    throw FileError(
+                        .fileUnreadable,
+                        "\(remembered.path) is damaged, or another release wrote it; this gateway replaces it when it stops")
+                }
+                return window
+            }
         } catch {
             logger.warning(
                 "the file of remembered requests cannot be read, so requests dated ahead of the clock before the start can be replayed",
                 metadata: ["error": "\(error)"])
-            return []
+        }
+        return ReplayWindow(configuration.replay, startedAt: time.date, uptime: time.uptime)
+    }
+
+    /// Removes what the last gateway remembered, because it does not name the requests that are served from now on.
+    ///
+    /// The listener calls this when it has its port, and handles no request before this returns. A gateway that is killed before this
+    /// leaves the file to the next one. A gateway that is killed later leaves none, and the next one then refuses all dates up to its
+    /// start: POSTs of devices with slow clocks fail for as long as the replay window, but no request of those dates is served twice.
+    private func removeRemembered(_ window: ReplayWindow) {
+        do {
+            try remembered.remove()
+        } catch {
+            // An earlier gateway may have failed to remove it, too, and have served further requests before it was killed.
+            window.refuseDates(upTo: time.date)
+            logger.warning(
+                """
+                the file of remembered requests cannot be removed, so requests dated before the start are refused, and after the gateway \
+                is killed, requests dated ahead of the clock can be replayed; remove the file
+                """, metadata: ["error": "\(error)"])
         }
     }
 
-    /// Leaves to the next gateway what it must know, because a start alone refuses only the dates before it.
-    private func remember() {
-        let content = forwarder.window.remembered(at: forwarder.time.date)
+    /// Leaves to the next gateway the requests that it must know; without them it refuses only the dates before its start.
+    private func remember(_ window: ReplayWindow) {
+        let content = window.remembered(at: time.date, uptime: time.uptime)
         do {
             try remembered.write(content)
         } catch {

@@ -42,12 +42,16 @@ public struct GatewayConfiguration: Sendable {
     /// the gateway's key is. A request uses 11 to 22 bytes of memory, or twice that if its date is too far ahead. While the table grows, it
     /// briefly uses 50 % more.
     ///
-    /// A restart clears this memory, so after it the gateway accepts no date up to its start. A gateway that stops writes a file
-    /// beside its keys, whose name ends in `.seen`: the earliest date that the next start may accept, and, for each request with a later
-    /// date, a part of a hash and the date. A killed gateway does not write this file. An
-    /// attacker can then replay a request with a future date for as long as that date is accepted. This holds whether the gateway served
-    /// the request or refused its date. A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a
-    /// date that it names.
+    /// A gateway that stops writes what it remembers of requests with a date to a file beside its keys, whose name ends in `.seen`: the
+    /// earliest date that it accepts, a part of a hash of each request, and the date of each that is too far ahead. The next start goes on
+    /// from there, and removes the file once it listens. While a gateway writes or reads the file, it briefly uses up to three times the
+    /// file's size in addition. A restart clears the memory of requests without a date.
+    ///
+    /// A killed gateway does not write this file. A start without it accepts no date up to the start, so for as long as `window`, POSTs of
+    /// devices with slow clocks fail. An attacker can then replay a request with a future date for as long as that date is accepted. This
+    /// holds whether the gateway served the request or refused its date. The same is true of a damaged file, which is logged.
+    ///
+    /// A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a date that it names.
     public struct Replay: Sendable {
         /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
         ///
@@ -80,13 +84,19 @@ public struct GatewayConfiguration: Sendable {
     public struct Limits: Sendable {
         /// The maximum size of a request that is encapsulated whole, and of its response, in bytes; both are held in memory.
         ///
-        /// The relay's own limit also covers head, padding and encapsulation; for `approov relay` it is 16 MiB.
+        /// A larger request is answered 413. The relay's own limit also covers head, padding and encapsulation; for `approov relay` it is
+        /// 16 MiB.
         public var messageBytes = 1 << 20
         /// The maximum size of a request encapsulated in chunks, and of its response, in bytes; neither is held in memory.
+        ///
+        /// A larger request is answered 413.
         public var chunkedMessageBytes = 16 << 30
         /// The maximum size of an HTTP request head, in bytes.
         public var headerBytes = ListenerLimits.standardHeaderBytes
         /// The maximum size of the header section of an encapsulated request or an origin's response, in bytes.
+        ///
+        /// Other limits of an encapsulated request are fixed: method, scheme, authority and path together may have 16 KiB, a header section
+        /// 1,000 fields, and the padding 1 MiB more than the rest. A larger request is answered 413 with the part that is too large.
         public var fieldSectionBytes = 64 * 1024
         /// The maximum number of connections; one more replaces a connection of the client that has the most.
         public var connections = ListenerLimits.standardConnections

@@ -10,6 +10,10 @@ public import OHTTP
 public struct GatewayKeyFile: Sendable {
     private static let maximumBytes = 256 * 1024
     private static let shortWait: Duration = .milliseconds(100)
+    /// The longest overlap: ten years.
+    ///
+    /// The end of a key must be a time that the file can state.
+    private static let longestOverlap: Duration = .seconds(3_650 * 86_400)
 
     private let path: String
     private let time: any TimeSource
@@ -52,12 +56,15 @@ public struct GatewayKeyFile: Sendable {
     /// - Parameters:
     ///   - kem: The new key's mechanism; nil for one new key for each mechanism in use.
     ///   - endingOthers: Whether the keys of other mechanisms end as well.
-    ///   - overlap: How long the keys that are replaced or ended are still accepted; zero ends them at once.
+    ///   - overlap: How long the keys that are replaced or ended are still accepted, 0 to 3,650 days; zero ends them at once.
     /// - Returns: The keys as they are now, the newest first.
-    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`, including when the file does not exist or another process keeps it
-    ///   locked for five seconds; the file is then unchanged.
+    /// - Throws: ``GatewayError`` with code `gatewayKeysUnusable`, including when the overlap is out of range, the file does not exist or
+    ///   another process keeps it locked for five seconds; the file is then unchanged.
     public func rotate(kem: KeyConfiguration.KEM? = nil, endingOthers: Bool = false, overlap: Duration) throws -> GatewayKeys {
         try unusable {
+            guard (.zero...Self.longestOverlap).contains(overlap) else {
+                throw GatewayError(.gatewayKeysUnusable, "the overlap of a rotation must be 0 to 3650 days; name one in this range")
+            }
             // Look at the file before a lock is made beside it: it may belong to another program.
             guard try read() != nil else { throw Self.missing }
             return try withExclusiveAccess {

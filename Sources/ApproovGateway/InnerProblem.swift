@@ -32,7 +32,7 @@ struct InnerProblem: Error, Sendable, Equatable {
         status: 413, title: "A chunk of the request is too large", type: OHTTPProblemType.chunkTooLarge,
         detail: "Send chunks of at most \(ChunkedRequestReader.chunkBytes) bytes each; 16384 bytes suit every gateway. "
             + "Or send the message whole, with the media type \(OHTTPMediaType.request).")
-    static let requestTooLarge = InnerProblem(status: 413, title: "The request is too large")
+    static let contentTooLarge = requestTooLarge("the content exceeds the limit chunkedMessageBytes")
     static let responseTooLarge = InnerProblem(
         status: 502, title: "The response is too large to be encapsulated whole", type: OHTTPProblemType.responseTooLarge,
         detail: "Send the request as message/ohttp-chunked-req; the gateway then encapsulates the response in chunks.")
@@ -54,13 +54,24 @@ struct InnerProblem: Error, Sendable, Equatable {
             case .requestBodyFailed: self = error.cause.map { InnerProblem($0) } ?? .malformed
             default: self = .badGateway
             }
-        case is BorrowedRequestBody.TooLong: self = .requestTooLarge
+        case is BorrowedRequestBody.TooLong: self = .contentTooLarge
         case is BorrowedRequestBody.Stalled: self = .stalled
         case is ChunkedRequestReader.ChunkTooLarge: self = .chunkTooLarge
-        case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge
+        // The message names the part and its limit, and nothing of the request.
+        case let error as OHTTPError where error.code == .limitExceeded: self = .requestTooLarge(error.message)
         case is OHTTPError: self = .malformed
         default: self = .malformed
         }
+    }
+
+    /// A part of the request exceeds its limit.
+    ///
+    /// - Parameter part: What exceeds which limit, beginning with a lower-case letter.
+    /// - Returns: The problem.
+    private static func requestTooLarge(_ part: String) -> InnerProblem {
+        InnerProblem(
+            status: 413, title: "The request is too large",
+            detail: "It is refused because \(part). Send less in that part, or ask the gateway's operator about its limits.")
     }
 
     private init(status: Int, title: String, type: String? = nil, detail: String? = nil) {

@@ -69,9 +69,10 @@ struct OriginForwarder: Sendable {
                 warn(
                     .clockSetBack,
                     """
-                    the clock was set back, so requests dated now are refused as possible replays, and clients send them again with a date \
-                    that they are told; set the clock right; to end this before the clock has caught up, stop the gateway, remove the file \
-                    beside its keys whose name ends in .seen, and start it: requests from the time ahead can then be replayed
+                    the clock was set back, so requests dated now are refused as possible replays; clients are told a date, but apps send \
+                    a POST again only if that date differs from their clock by more than the replay window; set the clock right; to end \
+                    this before the clock has caught up, stop the gateway, remove the file beside its keys whose name ends in .seen, \
+                    and start it: requests from the time ahead can then be replayed
                     """
                 )
             }

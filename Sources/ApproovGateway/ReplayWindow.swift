@@ -8,9 +8,10 @@ internal import Synchronization
 /// When the window is full, it refuses new requests. A forgotten request stays refused, even if the clock is set back: the window accepts
 /// no date up to the latest forgotten date again, and no undated request for a key whose undated requests it forgot.
 ///
-/// When the gateway refuses a date, the client sends the request again. An attacker who delayed the first copy could then have both copies
-/// served. So the window treats a remembered request as a replay even if its date is too old. It also remembers a request whose date it
-/// refused until that date can no longer become acceptable, across restarts (``remembered(at:)``).
+/// When the gateway refuses a date, the client may send the request again. An attacker who delayed the first copy could then have both
+/// copies served. So the window treats a remembered request as a replay even if its date is too old. It also remembers a request whose
+/// date it refused until that date can no longer become acceptable. A gateway that stops leaves all this to the next one
+/// (``remembered(at:uptime:)``), except the requests without a date.
 final class ReplayWindow: Sendable {
     /// The decision about a request.
     enum Verdict: Sendable, Equatable {
@@ -18,7 +19,7 @@ final class ReplayWindow: Sendable {
         case fresh
         /// The request was seen before, or may have been.
         case replayed
-        /// The request's date is too far off, is before the gateway's start, or is missing although required.
+        /// The request's date is too far off, is before the earliest one that is accepted, or is missing although required.
         case dateNeeded
         /// The request has no date, and the window has no room for another undated request.
         case undatedFull
@@ -60,8 +61,24 @@ final class ReplayWindow: Sendable {
         var marks: Set<Mark> = []
         /// The latest date of a request that was served.
         var latestDate = Date.distantPast
-        /// The latest date that was refused as too old.
-        var latestRefusedDate = Date.distantPast
+
+        init() {}
+
+        init?(_ numbers: inout CheckedNumbers.Reader) {
+            guard let latestDate = numbers.nextDate(), let count = numbers.nextCount(ofEach: 1) else { return nil }
+            self.latestDate = latestDate
+            marks.reserveCapacity(count)
+            for _ in 0..<count {
+                guard let bits = numbers.next() else { return nil }
+                marks.insert(Mark(bits: bits))
+            }
+        }
+
+        func write(to numbers: inout CheckedNumbers.Writer) {
+            numbers.add(latestDate)
+            numbers.add(UInt64(marks.count))
+            for mark in marks { numbers.add(mark.bits) }
+        }
     }
 
     private struct State {
@@ -81,6 +98,43 @@ final class ReplayWindow: Sendable {
         var returned: Set<Key> = []
         /// The earliest date that is accepted; every request served with this date or a later one is remembered.
         var earliestDate: Date
+
+        init(turned: Duration, earliestDate: Date) {
+            self.turned = turned
+            self.earliestDate = earliestDate
+        }
+
+        /// Reads what `write(to:from:uptime:)` wrote; nil when it is something else.
+        init?(_ numbers: inout CheckedNumbers.Reader, uptime: Duration) {
+            guard let earliestDate = numbers.nextDate(), let age = numbers.next(), let earlier = Generation(&numbers),
+                let current = Generation(&numbers), let count = numbers.nextCount(ofEach: 2)
+            else { return nil }
+            // The time between the windows is not known, so it does not count: the marks are only kept longer.
+            self.init(turned: uptime - .seconds(Int64(clamping: age)), earliestDate: earliestDate)
+            (self.earlier, self.current) = (earlier, current)
+            ahead.reserveCapacity(count)
+            for _ in 0..<count {
+                guard let bits = numbers.next(), let date = numbers.nextDate() else { return nil }
+                ahead[Mark(bits: bits)] = date
+            }
+            guard numbers.remaining == 0 else { return nil }
+        }
+
+        /// How many numbers `write(to:from:uptime:)` writes.
+        var numberCount: Int { 7 + earlier.marks.count + current.marks.count + 2 * ahead.count }
+
+        /// Writes all but the requests without a date.
+        func write(to numbers: inout CheckedNumbers.Writer, from earliestDate: Date, uptime: Duration) {
+            numbers.add(earliestDate)
+            numbers.add(UInt64(max(0, (uptime - turned).components.seconds)))
+            earlier.write(to: &numbers)
+            current.write(to: &numbers)
+            numbers.add(UInt64(ahead.count))
+            for (mark, date) in ahead {
+                numbers.add(mark.bits)
+                numbers.add(date)
+            }
+        }
 
         /// The time that dates are compared with: the clock's, or `earliestDate` if the clock was set back to before it.
         func reference(_ now: Date) -> Date { max(now, earliestDate) }
@@ -118,81 +172,52 @@ final class ReplayWindow: Sendable {
     private let settings: GatewayConfiguration.Replay
     private let state: Mutex<State>
 
-    /// Creates a window.
+    /// Creates a window that knows no earlier requests.
     /// - Parameters:
     ///   - settings: How long and how many requests are remembered.
     ///   - startedAt: The clock's time; earlier dates are refused, because it is unknown which requests were served then.
     ///   - uptime: The monotonic time.
-    ///   - remembered: What an earlier window had to say in ``remembered(at:)``.
-    init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration, remembered: [UInt8] = []) {
+    init(_ settings: GatewayConfiguration.Replay, startedAt: Date, uptime: Duration) {
         self.settings = settings
-        let known = Self.content(of: remembered)
-        // The clock may have been set back before the start.
-        let earliestDate = max(Self.nextSecond(startedAt), known.earliestDate)
-        var state = State(turned: uptime, earliestDate: earliestDate)
-        for (mark, date) in known.marks where date >= earliestDate {
-            if date.timeIntervalSince(startedAt) <= Double(Self.longestAhead) {
-                state.current.marks.insert(mark)
-                state.current.latestDate = max(state.current.latestDate, date)
-            } else {
-                state.ahead[mark] = date
-            }
-        }
+        state = Mutex(State(turned: uptime, earliestDate: Self.nextSecond(startedAt)))
+    }
+
+    /// Creates a window that goes on where an earlier one ended; nil when the bytes are damaged.
+    ///
+    /// It accepts the dates that the earlier one accepted, so that requests of clients with slow clocks are served after a restart, too.
+    /// - Parameters:
+    ///   - settings: How long and how many requests are remembered.
+    ///   - remembered: What the earlier window had to say in ``remembered(at:uptime:)``. No request was served since then.
+    ///   - uptime: The monotonic time.
+    init?(_ settings: GatewayConfiguration.Replay, continuing remembered: [UInt8], uptime: Duration) {
+        guard var numbers = CheckedNumbers.Reader(remembered), let state = State(&numbers, uptime: uptime) else { return nil }
+        self.settings = settings
         self.state = Mutex(state)
     }
 
-    /// What a window that is created later must know: the earliest date that it may accept, and the requests with later dates.
+    /// What a window that is created later needs to go on: the earliest date, and all requests that have a date.
     ///
-    /// - Parameter now: The clock's time.
-    /// - Returns: The earliest date in seconds since 1970. Then, for each request with a later date, 8 bytes of its mark, and its date. All have
-    ///   8 bytes, the lowest first.
-    func remembered(at now: Date) -> [UInt8] {
-        let (earliestDate, marks) = state.withLock { state in
-            var kept = state.ahead
-            var earliestDate = max(state.earliestDate, Self.nextSecond(now))
-            for generation in [state.earlier, state.current] {
-                // The clock was set back.
-                if generation.latestDate.timeIntervalSince(now) > Double(Self.longestAhead) {
-                    earliestDate = max(earliestDate, generation.latestDate + 1)
-                }
-                // The dates of single requests are not known here; none is later than the latest one.
-                let latest = max(generation.latestDate, generation.latestRefusedDate)
-                if latest >= earliestDate { for mark in generation.marks { kept[mark] = latest } }
-            }
-            return (earliestDate, kept.filter { $0.value >= earliestDate })
+    /// - Parameters:
+    ///   - now: The clock's time.
+    ///   - uptime: The monotonic time.
+    /// - Returns: ``CheckedNumbers``, with dates and times in seconds: the earliest date; how long the current generation has lasted; for
+    ///   the earlier and then the current generation, its latest date, the number of its marks, and the marks; then the number of requests
+    ///   dated too far ahead, and each one's mark and date.
+    func remembered(at now: Date, uptime: Duration) -> [UInt8] {
+        state.withLock { state in
+            // This window refuses older dates, and may have forgotten requests that have one. The next window may be longer.
+            let oldest = state.reference(now) - settings.window / .seconds(1)
+            // The marks are written to the bytes directly, because each copy of them takes as much memory again.
+            var numbers = CheckedNumbers.Writer(count: state.numberCount)
+            state.write(to: &numbers, from: max(state.earliestDate, oldest), uptime: uptime)
+            return numbers.finish()
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(8 + marks.count * Self.markBytes)
-        func append(_ number: UInt64) { withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) } }
-        func append(_ date: Date) { append(UInt64(max(0, date.timeIntervalSince1970.rounded(.up)))) }
-        append(earliestDate)
-        for (mark, date) in marks {
-            append(mark.bits)
-            append(date)
-        }
-        return bytes
     }
 
-    private static let markBytes = 16
-    /// The last date that a request can state, the end of the year 9999, in seconds since 1970.
-    private static let lastDate: UInt64 = 253_402_300_799
-
-    /// Reads what ``remembered(at:)`` returned.
-    ///
-    /// Later dates than requests can state are ignored.
-    private static func content(of bytes: [UInt8]) -> (earliestDate: Date, marks: [(Mark, Date)]) {
-        bytes.withUnsafeBytes { bytes in
-            func number(at offset: Int) -> UInt64 { UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
-            func date(at offset: Int) -> Date? {
-                let seconds = number(at: offset)
-                return seconds <= lastDate ? Date(timeIntervalSince1970: TimeInterval(seconds)) : nil
-            }
-            guard bytes.count >= 8 else { return (.distantPast, []) }
-            let marks = stride(from: 8, through: bytes.count - markBytes, by: markBytes).compactMap { offset in
-                date(at: offset + 8).map { (Mark(bits: number(at: offset)), $0) }
-            }
-            return (date(at: 0) ?? .distantPast, marks)
-        }
+    /// Refuses the dates up to a time, as a window that knows no earlier requests does.
+    /// - Parameter now: The clock's time.
+    func refuseDates(upTo now: Date) {
+        state.withLock { $0.earliestDate = max($0.earliestDate, Self.nextSecond(now)) }
     }
 
     /// The first whole second after a time.
@@ -222,10 +247,7 @@ final class ReplayWindow: Sendable {
             guard state.current.marks.count + state.earlier.marks.count < settings.rememberedDated else { return .full }
             state.current.marks.insert(mark)
             // Also remember a request that is too old: the clock may be fast, and be corrected later.
-            guard age <= settings.window / .seconds(1), date >= state.earliestDate else {
-                state.current.latestRefusedDate = max(state.current.latestRefusedDate, date)
-                return .dateNeeded
-            }
+            guard age <= settings.window / .seconds(1), date >= state.earliestDate else { return .dateNeeded }
             state.current.latestDate = max(state.current.latestDate, date)
             return .fresh
         }
@@ -298,5 +320,32 @@ final class ReplayWindow: Sendable {
         state.current = Generation()
         state.turned = uptime
         state.forgetAhead(before: state.reference(now) - settings.window / .seconds(1))
+    }
+}
+
+/// The last date that a request can state, the end of the year 9999, in seconds since 1970.
+private let lastDate: UInt64 = 253_402_300_799
+
+extension CheckedNumbers.Writer {
+    /// Adds a date in whole seconds since 1970, rounded up, so that the window accepts no more dates than before.
+    fileprivate mutating func add(_ date: Date) {
+        add(UInt64(min(max(0, date.timeIntervalSince1970.rounded(.up)), Double(lastDate))))
+    }
+}
+
+extension CheckedNumbers.Reader {
+    /// The next number as a date; nil when no date has it.
+    fileprivate mutating func nextDate() -> Date? {
+        guard let seconds = next(), seconds <= lastDate else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    /// The next number as a count of entries that follow.
+    ///
+    /// - Parameter size: How many numbers an entry has.
+    /// - Returns: The count; nil when fewer entries follow.
+    fileprivate mutating func nextCount(ofEach size: Int) -> Int? {
+        guard let count = next(), count <= UInt64(remaining / size) else { return nil }
+        return Int(count)
     }
 }

@@ -167,6 +167,20 @@ import Testing
         #expect(throws: GatewayError.self) { try full.rotate(kem: .x25519, overlap: .seconds(10), now: clock.date) }
     }
 
+    @Test("An overlap that is negative or longer than ten years is refused, and leaves the file as it is")
+    func overlapRange() throws {
+        _ = try file.load()
+        let before = try Data(contentsOf: url)
+        let longest: Duration = .seconds(3_650 * 86_400)
+        for overlap in [.seconds(-1), .nanoseconds(-1), longest + .nanoseconds(1), .seconds(Int64.max)] as [Duration] {
+            let error = try #require(throws: GatewayError.self) { _ = try file.rotate(overlap: overlap) }
+            #expect(error.code == .gatewayKeysUnusable && error.message.contains("0 to 3650 days"), "\(error)")
+            #expect(try Data(contentsOf: url) == before)
+        }
+        _ = try file.rotate(overlap: longest)
+        #expect(try file.load().entries.count == 2)
+    }
+
     @Test("Concurrent rotations lose no key")
     func concurrent() async throws {
         _ = try file.load()

@@ -13,6 +13,13 @@ import Testing
         return ReplayWindow(settings, startedAt: start, uptime: .zero)
     }
 
+    /// The window after a restart, for what the one before it had to say.
+    private func restart(_ bytes: [UInt8], _ change: (inout GatewayConfiguration.Replay) -> Void = { _ in }) throws -> ReplayWindow {
+        var settings = GatewayConfiguration.Replay()
+        change(&settings)
+        return try #require(ReplayWindow(settings, continuing: bytes, uptime: .zero))
+    }
+
     /// Judges a request; dates and times are in seconds after the start.
     private func judge(
         _ window: ReplayWindow, _ key: Int, date: Double?, at seconds: Double, uptime: Double? = nil, keyID: UInt8 = 1
@@ -208,75 +215,149 @@ import Testing
         #expect(judge(fast, 1, date: 10, at: 11) == .replayed)
     }
 
-    @Test("After a restart, requests that were dated ahead of the clock when the gateway stopped are still known")
-    func restarted() {
+    @Test("After a restart, requests are still known, those that were dated ahead of the clock too")
+    func restarted() throws {
         let first = window()
         #expect(judge(first, 1, date: 600, at: 0) == .dateNeeded)
         #expect(judge(first, 2, date: 4, at: 0) == .fresh)
         #expect(judge(first, 3, date: 60, at: 0) == .dateNeeded)
-        let bytes = first.remembered(at: start + 2)
-        // Bytes that are not a whole entry are ignored.
-        let second = ReplayWindow(.init(), startedAt: start + 2, uptime: .zero, remembered: bytes + [1, 2, 3])
+        let second = try restart(first.remembered(at: start + 2, uptime: .seconds(2)))
         #expect(second.count == 3)
         #expect(judge(second, 2, date: 4, at: 3) == .replayed)
+        #expect(judge(second, 3, date: 60, at: 3) == .replayed)
         #expect(judge(second, 4, date: 4, at: 3) == .fresh)
         // And once more, after more than the life of a mark.
-        let third = ReplayWindow(.init(), startedAt: start + 200, uptime: .zero, remembered: second.remembered(at: start + 200))
-        #expect(third.count == 1)
+        let third = try restart(second.remembered(at: start + 200, uptime: .seconds(198)))
         #expect(judge(third, 1, date: 600, at: 598) == .replayed)
         #expect(judge(third, 5, date: 600, at: 598) == .fresh)
+        // Only the first one, which is dated furthest ahead, and the new one are left.
+        #expect(third.count == 2)
     }
 
-    @Test("Requests whose dates are past when the gateway stops need not be known after a restart")
-    func pastDates() {
+    @Test("A request that was served is known after a restart, whatever its date, and is not asked for another date")
+    func servedBefore() throws {
+        let first = window()
+        #expect(judge(first, 1, date: 100, at: 100) == .fresh)
+        #expect(judge(first, 2, date: 60, at: 101) == .fresh)
+        let second = try restart(first.remembered(at: start + 101, uptime: .seconds(101)))
+        #expect(judge(second, 1, date: 100, at: 103, uptime: 1) == .replayed)
+        #expect(judge(second, 2, date: 60, at: 103, uptime: 1) == .replayed)
+        // A copy whose date has become too old is a replay, too.
+        #expect(judge(second, 2, date: 60, at: 130, uptime: 28) == .replayed)
+    }
+
+    @Test("A restart refuses no date that a client with a slow clock states, and a start that knows no earlier requests does")
+    func slowClock() throws {
+        let first = window()
+        #expect(judge(first, 1, date: 100, at: 100) == .fresh)
+        let second = try restart(first.remembered(at: start + 101, uptime: .seconds(101)))
+        for slow in 0...58 {
+            #expect(judge(second, 100 + slow, date: Double(106 - slow), at: 106, uptime: 4) == .fresh, "\(slow)")
+        }
+        let killed = ReplayWindow(.init(), startedAt: start + 102, uptime: .zero)
+        #expect(judge(killed, 200, date: 76, at: 106, uptime: 4) == .dateNeeded)
+        // A window whose file may be an old one does as that start does.
+        second.refuseDates(upTo: start + 102)
+        #expect(judge(second, 200, date: 102, at: 106, uptime: 4) == .dateNeeded)
+        #expect(judge(second, 201, date: 103, at: 106, uptime: 4) == .fresh)
+        #expect(judge(second, 1, date: 100, at: 106, uptime: 4) == .replayed)
+    }
+
+    @Test("A mark lives no longer after many restarts than without one, and no shorter")
+    func markLife() throws {
+        var window = window()
+        for now in 0..<300 {
+            let time = Double(now)
+            #expect(judge(window, now, date: time + 1, at: time, uptime: 1) == .fresh)
+            for age in 1...64 where now >= age {
+                #expect(judge(window, now - age, date: time - Double(age) + 1, at: time, uptime: 1) == .replayed, "\(age) at \(now)")
+            }
+            window = try restart(window.remembered(at: start + time, uptime: .seconds(1)))
+        }
+        // Twice the life of 67 seconds, and the requests of the present second.
+        #expect(window.count <= 2 * 68 + 1)
+    }
+
+    @Test("A longer window after a restart accepts no date that the earlier one refused as too old")
+    func longerWindow() throws {
+        let first = window()
+        #expect(judge(first, 1, date: 100, at: 200) == .dateNeeded)
+        // The request is forgotten.
+        #expect(judge(first, 2, date: 100, at: 400) == .dateNeeded)
+        let second = try restart(first.remembered(at: start + 400, uptime: .seconds(400))) { $0.window = .seconds(3_600) }
+        #expect(judge(second, 1, date: 100, at: 401, uptime: 1) == .dateNeeded)
+        #expect(judge(second, 3, date: 341, at: 401, uptime: 1) == .fresh)
+    }
+
+    @Test("Requests without a date are not left to the next window, and each other takes one number, or two if it is dated ahead")
+    func bytes() {
         let window = window()
-        #expect(judge(window, 1, date: 1, at: 0) == .fresh)
-        #expect(judge(window, 2, date: nil, at: 0) == .fresh)
+        let empty = window.remembered(at: start, uptime: .zero).count
+        #expect(judge(window, 1, date: nil, at: 0) == .fresh)
+        #expect(window.remembered(at: start, uptime: .zero).count == empty)
+        #expect(judge(window, 2, date: 1, at: 0) == .fresh)
         #expect(judge(window, 3, date: 60, at: 0) == .dateNeeded)
-        // Only the earliest date is left.
-        #expect(window.remembered(at: start + 61).count == 8)
+        #expect(window.remembered(at: start, uptime: .zero).count == empty + 8 + 16)
     }
 
     @Test("Requests that were served while the clock was ahead are refused after a restart with the right clock, and clients get a date")
-    func restartedAfterClockWasAhead() {
+    func restartedAfterClockWasAhead() throws {
         for life in [10.0, 200] {
             let first = ReplayWindow(.init(), startedAt: start + 3_600, uptime: .zero)
             #expect(judge(first, 1, date: 3_602, at: 3_602, uptime: 0) == .fresh)
             #expect(judge(first, 2, date: 3_602 + life, at: 3_602 + life, uptime: life) == .fresh)
             // The clock is set right.
-            let second = ReplayWindow(
-                .init(), startedAt: start + 20 + life, uptime: .zero, remembered: first.remembered(at: start + 10 + life))
-            #expect(second.count == 0)
-            #expect(judge(second, 1, date: 3_602, at: 30 + life) == .dateNeeded)
-            #expect(judge(second, 2, date: 3_602 + life, at: 3_602 + life) == .dateNeeded)
+            let second = try restart(first.remembered(at: start + 10 + life, uptime: .seconds(life)))
+            #expect(judge(second, 1, date: 3_602, at: 30 + life, uptime: 1) != .fresh)
+            #expect(judge(second, 2, date: 3_602 + life, at: 3_602 + life, uptime: 2) == .replayed)
             let named = second.acceptableDate(start + 30 + life).timeIntervalSince(date(0))
-            #expect(judge(second, 3, date: named, at: 30 + life) == .fresh)
+            #expect(judge(second, 3, date: named, at: 30 + life, uptime: 3) == .fresh)
         }
     }
 
     @Test("A request that was refused as too old while the clock was ahead is refused after a restart with the right clock, too")
-    func refusedAsTooOld() {
+    func refusedAsTooOld() throws {
         let first = window()
-        #expect(judge(first, 1, date: 104, at: 3_700) == .dateNeeded)
-        let second = ReplayWindow(.init(), startedAt: start + 102, uptime: .zero, remembered: first.remembered(at: start + 101))
-        #expect(judge(second, 1, date: 104, at: 104) == .replayed)
-        #expect(judge(second, 2, date: 104, at: 104) == .fresh)
+        #expect(judge(first, 1, date: 104, at: 3_700, uptime: 100) == .dateNeeded)
+        let second = try restart(first.remembered(at: start + 101, uptime: .seconds(101)))
+        #expect(judge(second, 1, date: 104, at: 104, uptime: 3) == .replayed)
+        #expect(judge(second, 2, date: 104, at: 104, uptime: 3) == .fresh)
     }
 
-    @Test("A restart with a clock behind that of the stop accepts no date before the stop")
-    func restartedBehind() {
+    @Test("A restart with a clock behind that of the stop serves no request again")
+    func restartedBehind() throws {
         let first = window()
         #expect(judge(first, 1, date: 100, at: 100) == .fresh)
-        let second = ReplayWindow(.init(), startedAt: start + 40, uptime: .zero, remembered: first.remembered(at: start + 100))
-        #expect(judge(second, 1, date: 100, at: 97) == .dateNeeded)
-        #expect(judge(second, 2, date: 102, at: 99) == .fresh)
+        let second = try restart(first.remembered(at: start + 100, uptime: .seconds(100)))
+        #expect(judge(second, 1, date: 100, at: 97, uptime: 1) == .replayed)
+        #expect(judge(second, 2, date: 102, at: 99, uptime: 3) == .fresh)
+        // Dates that the earlier window would have refused as too old.
+        #expect(judge(second, 3, date: 40, at: 40, uptime: 4) == .dateNeeded)
     }
 
-    @Test("What cannot be the content of the file is ignored", arguments: [0, 1, 7, 8, 15, 23, 24, 1_000])
-    func damaged(count: Int) {
-        let second = ReplayWindow(.init(), startedAt: start, uptime: .zero, remembered: [UInt8](repeating: 0xFF, count: count))
-        #expect(second.count == 0)
-        #expect(judge(second, 1, date: 2, at: 2) == .fresh)
+    @Test("What is not whole, or is not what a window had to say, is damaged")
+    func damaged() throws {
+        let first = window()
+        #expect(judge(first, 1, date: 1, at: 0) == .fresh)
+        #expect(judge(first, 2, date: 60, at: 0) == .dateNeeded)
+        let bytes = first.remembered(at: start, uptime: .zero)
+        _ = try restart(bytes)
+        var others = (0..<bytes.count).map { Array(bytes.prefix($0)) } + [bytes + [0]]
+        for index in bytes.indices {
+            others.append(bytes)
+            others[others.count - 1][index] ^= 1
+        }
+        // A checksum that matches, and numbers that a window does not write.
+        let counts: [[UInt64]] = [
+            [], [1, 0, 0, 0, 0, 0], [.max, 0, 0, 0, 0, 0, 0], [1, 0, 0, .max, 0, 0, 0], [1, 0, 0, 0, 0, 0, .max], [1, 0, 0, 0, 0, 0, 0, 1],
+            [1, 0, 0, 0, 0, 0, 1, 1],
+        ]
+        for numbers in counts {
+            var writer = CheckedNumbers.Writer(count: numbers.count)
+            for number in numbers { writer.add(number) }
+            others.append(writer.finish())
+        }
+        for other in others { #expect(ReplayWindow(.init(), continuing: other, uptime: .zero) == nil, "\(other)") }
     }
 
     @Test("Requests with refused dates count towards the limit, and are forgotten with age, not with their key")

@@ -247,6 +247,49 @@ import Testing
         await target.stop()
     }
 
+    @Test(
+        "The 413 for an encapsulated request names the part that is too large, and what to do",
+        arguments: ["head", "fields", "count", "padding"], [false, true])
+    func partTooLarge(part: String, isChunked: Bool) async throws {
+        try await RunningGateway.with(allow: ["http://127.0.0.1:1"], limits: { $0.messageBytes = 4 << 20 }) { (gateway) async throws in
+            var head = try HTTPRequest.to("http://127.0.0.1:1")
+            let named: String
+            switch part {
+            case "head":
+                head.path = "/" + String(repeating: "a", count: 16 * 1024)
+                named = "method, scheme, authority and path"
+            case "fields":
+                head.headerFields[.userAgent] = String(repeating: "a", count: 64 * 1024)
+                named = "a field section"
+            case "count":
+                for _ in 0..<1_001 { head.headerFields.append(HTTPField(name: .accept, value: "a")) }
+                named = "fieldCount"
+            default: named = "the padding"
+            }
+            var request = try BinaryHTTPRequest(head: head).encoded()
+            // The padding may be 1 MiB longer than the message.
+            if part == "padding" { request += [UInt8](repeating: 0, count: request.count + 1 << 20 + 1) }
+            let answer: BinaryHTTPResponse
+            if isChunked {
+                let sealed = try await gateway.keys().preferred().chunkedRequest()
+                var sealer = sealed.sealer
+                var message: [UInt8] = []
+                for start in stride(from: 0, to: request.count, by: 16_384) {
+                    message += try sealer.seal(request[start..<min(start + 16_384, request.count)])
+                }
+                message += try sealer.finish()
+                let response = try await gateway.send(.bytes(message), type: OHTTPMediaType.chunkedRequest)
+                answer = try await ChunkedExchangeTests.opened(response, sealed.response)
+            } else {
+                let sealed = try await gateway.keys().preferred().encapsulate(request)
+                let response = try await gateway.post(sealed.message)
+                answer = try BinaryHTTPResponse(decoding: try sealed.response.open(response.body))
+            }
+            #expect(answer.head.status == .contentTooLarge)
+            #expect(answer.text.contains(named) && answer.text.contains("Send less in that part"), "\(answer.text)")
+        }
+    }
+
     @Test("A whole request over the limit gets 413, and a response over it an encapsulated 502 that names the remedy")
     func tooLarge() async throws {
         let target = try await TestHTTPServer.start(certificate: nil) { request in

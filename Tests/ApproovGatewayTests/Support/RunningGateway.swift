@@ -7,6 +7,7 @@ import HTTPTypes
 import Logging
 import MetricsTestKit
 import OHTTP
+import Synchronization
 import Testing
 
 @testable import ApproovGateway
@@ -51,7 +52,7 @@ struct RunningGateway {
             let gateway = try Gateway(
                 keys: file, configuration: configuration, transport: nil, time: time, metrics: GatewayMetrics(metrics),
                 logger: logs.logger, onReady: onReady)
-            time.passSecond()
+            time.awaitStart()
             return gateway
         } body: { service in
             let transport = try CurlTransport()
@@ -146,21 +147,34 @@ extension BinaryHTTPResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// The time of a gateway that was created a second before it serves, because no gateway serves in the second of its start.
+/// The time of a gateway that starts a second before it serves, because no gateway serves in the second of its start.
 private final class GatewayTime: TimeSource {
     private let clock: ManualClock?
     private let offset = Shared(TimeInterval(-1))
+    private let awaitsStart = Mutex(false)
 
     init(_ clock: ManualClock?) { self.clock = clock }
 
-    var date: Date { clock?.date ?? Date().addingTimeInterval(offset.value) }
+    var date: Date {
+        let date = clock?.date ?? Date().addingTimeInterval(offset.value)
+        let isStart = awaitsStart.withLock { awaitsStart in
+            defer { awaitsStart = false }
+            return awaitsStart
+        }
+        if isStart { passSecond() }
+        return date
+    }
+
     var uptime: Duration { clock?.uptime ?? SystemTimeSource().uptime }
 
     func sleep(for duration: Duration) async throws {
         if let clock { try await clock.sleep(for: duration) } else { try await SystemTimeSource().sleep(for: duration) }
     }
 
-    func passSecond() {
+    /// Makes the next date that is read the one of the gateway's start: nothing else reads the time before the gateway runs.
+    func awaitStart() { awaitsStart.withLock { $0 = true } }
+
+    private func passSecond() {
         offset.value = 0
         clock?.advance(by: .seconds(1))
     }
