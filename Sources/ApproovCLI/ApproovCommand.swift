@@ -17,7 +17,8 @@ struct ApproovCommand: AsyncParsableCommand {
 
             Exit codes: 0 success, 1 failure, 2 wrong usage. `call` adds 22 (the
             status is not 2xx) and 60 (the server's certificate or pins were refused);
-            `pin -check` adds 60.
+            `pin -check` adds 60; `demo` adds 128 and the number of the signal that
+            interrupted it, such as 130 for Ctrl-C.
             """,
         version: "approov \(ApproovVersion.current)",
         subcommands: [

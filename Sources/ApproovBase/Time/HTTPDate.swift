@@ -19,17 +19,19 @@ package enum HTTPDate {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         switch words.count {
         case 6 where words[5] == "GMT" && words[0].hasSuffix(",") && days.contains(String(words[0].dropLast())):
-            guard let year = number(words[3]) else { return nil }
-            return date(year: year, month: words[2], day: number(words[1]), time: words[4])
+            guard let year = number(words[3], digits: 4) else { return nil }
+            return date(year: year, month: words[2], day: number(words[1], digits: 2), time: words[4])
         case 4 where words[3] == "GMT" && words[0].hasSuffix(",") && longDays.contains(String(words[0].dropLast())):
             let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.map(\.utf8.count) == [2, 3, 2], let digits = number(parts[2]) else { return nil }
-            return date(digits: digits, month: parts[1], day: number(parts[0]), time: words[2], now: now)
+            guard parts.count == 3, let year = number(parts[2], digits: 2) else { return nil }
+            return date(digits: year, month: parts[1], day: number(parts[0], digits: 2), time: words[2], now: now)
         // A day below ten has a second space in place of its first digit.
-        case 5 where words[2].utf8.count == 2 && days.contains(String(words[0])):
-            return number(words[4]).flatMap { date(year: $0, month: words[1], day: number(words[2]), time: words[3]) }
-        case 6 where words[2].isEmpty && words[3].utf8.count == 1 && days.contains(String(words[0])):
-            return number(words[5]).flatMap { date(year: $0, month: words[1], day: number(words[3]), time: words[4]) }
+        case 5 where days.contains(String(words[0])):
+            guard let year = number(words[4], digits: 4) else { return nil }
+            return date(year: year, month: words[1], day: number(words[2], digits: 2), time: words[3])
+        case 6 where words[2].isEmpty && days.contains(String(words[0])):
+            guard let year = number(words[5], digits: 4) else { return nil }
+            return date(year: year, month: words[1], day: number(words[3], digits: 1), time: words[4])
         default: return nil
         }
     }
@@ -39,18 +41,19 @@ package enum HTTPDate {
         var since1970 = time_t(min(max(0, now.timeIntervalSince1970), latest))
         var parts = tm()
         gmtime_r(&since1970, &parts)
-        let latestYear = Int(parts.tm_year) + 1_900 + 50
+        parts.tm_year += 50
+        let latestYear = Int(parts.tm_year) + 1_900
         let year = latestYear - (latestYear - digits) % 100
-        guard year == latestYear else { return date(year: year, month: month, day: day, time: time) }
-        // In the last of the 50 years, the rest of the date decides. The year before it by 50 is this one.
-        guard let thisYear = date(year: year - 50, month: month, day: day, time: time) else { return nil }
-        return date(year: thisYear > now ? year - 100 : year, month: month, day: day, time: time)
+        let last = Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))
+        guard let found = date(year: year, month: month, day: day, time: time) else { return nil }
+        // In the last of the 50 years, the rest of the date decides.
+        return found > last ? date(year: year - 100, month: month, day: day, time: time) : found
     }
 
     private static func date(year: Int, month: Substring, day: Int?, time: Substring) -> Date? {
-        let time = time.split(separator: ":", omittingEmptySubsequences: false).map(number)
+        let time = time.split(separator: ":", omittingEmptySubsequences: false).map { number($0, digits: 2) }
         guard let day, time.count == 3, let hour = time[0], let minute = time[1], let second = time[2],
-            let month = months.firstIndex(of: String(month)), (1...31).contains(day), (1970...9999).contains(year),
+            let month = months.firstIndex(of: String(month)), (1970...9999).contains(year),
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         var parts = tm()
@@ -59,8 +62,10 @@ package enum HTTPDate {
         parts.tm_mday = Int32(day)
         parts.tm_hour = Int32(hour)
         parts.tm_min = Int32(minute)
-        parts.tm_sec = Int32(second)
-        return Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))
+        let start = timegm(&parts)
+        // For a day that the month does not have, timegm takes one of the month before or after.
+        guard parts.tm_mday == Int32(day) else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(start) + TimeInterval(second))
     }
 
     /// Writes the preferred form, in whole seconds, of a date from 1970 to 9999; of other dates the nearest of these.
@@ -92,8 +97,8 @@ package enum HTTPDate {
     /// The last second of the year 9999.
     private static let latest: TimeInterval = 253_402_300_799
 
-    private static func number(_ text: Substring) -> Int? {
+    private static func number(_ text: Substring, digits: Int) -> Int? {
         // `Int` also accepts signs.
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+        text.utf8.count == digits && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }
 }

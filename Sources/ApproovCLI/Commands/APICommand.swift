@@ -195,7 +195,8 @@ struct APICommand: AsyncParsableCommand {
     func run() async throws {
         let path = store.path
         // Read and check the options before opening the store: a mistake in them must not make one.
-        let (given, pinChange) = (try givenPins(), try pinChange())
+        let given = try givenPins()
+        let pinChange = try self.pinChange(to: given)
         let roots = try trustRoots.map { try Files.roots(at: $0).pem }
         let settings = HostSettings(
             pins: given, enforce: enforce != .off, attested: !noApproovToken, oblivious: oblivious,
@@ -279,8 +280,12 @@ struct APICommand: AsyncParsableCommand {
     private var expiry: Int64? { pinsExpireAt.flatMap(RFC3339.date).map { Int64($0.timeIntervalSince1970) } }
 
     /// The change that the options make to a list of pins.
-    private func pinChange() throws -> @Sendable ([String]) throws -> [String] {
-        let (given, removed, keeps) = (try givenPins(), try removePin.map { try Pin($0, allowingHashOfNothing: true).description }, keep)
+    ///
+    /// - Parameter given: The pins of -pin and -pinFrom.
+    /// - Returns: The change.
+    /// - Throws: An error when a pin of -removePin is malformed.
+    private func pinChange(to given: [String]) throws -> @Sendable ([String]) throws -> [String] {
+        let (removed, keeps) = (try removePin.map { try Pin($0, allowingHashOfNothing: true).description }, keep)
         return { present in
             guard keeps || given.isEmpty else { return given }
             for pin in removed where !present.contains(pin) {

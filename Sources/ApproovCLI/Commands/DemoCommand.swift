@@ -15,7 +15,8 @@ struct DemoCommand: AsyncParsableCommand {
             long it took; then how many steps succeeded, and what to try next. With
             --json it prints only an object for each step: step, ok, detail,
             milliseconds. It exits 0 only if every step succeeded, and leaves
-            nothing behind.
+            nothing behind. A signal that interrupts it makes it exit with 128 and
+            the signal's number.
 
             Examples:
             approov demo

@@ -53,9 +53,10 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             long as it accepts their key. After a restart the gateway no longer
             knows earlier requests without a Date; --require-date refuses such
             requests. When it stops, it writes FILE.seen beside the keys: the
-            earliest date that the next start accepts, and a part of a hash and the
-            date of each request with a later date. A gateway that is killed writes
-            no such file, and requests dated ahead of its clock can then be
+            earliest date that it accepts, and a part of a hash of each request with
+            a date. The next start goes on from there and removes the file. A
+            gateway that is killed writes no such file: the next one accepts no date
+            up to its start, and requests dated ahead of the clock can then be
             replayed. Run one process: two gateways do not know each other's
             requests.
 

@@ -7,6 +7,12 @@ import UnixSignals
 struct DemoRun {
     let json: Bool
 
+    /// What ended the run first.
+    private enum End {
+        case steps(areHeld: Bool)
+        case signal(Int32)
+    }
+
     /// Runs all steps.
     /// - Returns: Whether every step held.
     /// - Throws: `CommandFailure` when the run is interrupted by a signal.
@@ -23,22 +29,24 @@ struct DemoRun {
             throw CommandFailure("the folder \(folder.path) cannot be made: \(reason); set TMPDIR to a folder that you may write")
         }
         defer { try? FileManager.default.removeItem(at: folder) }
-        return try await withThrowingTaskGroup(of: Bool?.self) { group in
-            group.addTask { try await steps(in: folder) }
+        return try await withThrowingTaskGroup(of: End.self) { group in
+            group.addTask { .steps(areHeld: try await steps(in: folder)) }
             group.addTask {
-                for await _ in signals { return nil }
-                return nil
+                for await signal in signals { return .signal(signal.rawValue) }
+                throw CancellationError()
             }
             // The first to end, a signal or the demo, ends the other. Leaving the group waits for both.
             defer { group.cancelAll() }
-            guard let held = try await group.next() else { return false }
-            guard let held else {
+            switch try await group.next() {
+            case .steps(let areHeld): return areHeld
+            case .signal(let number):
                 group.cancelAll()
                 // The steps stop their servers before they end.
                 while let _ = try? await group.next() {}
-                throw CommandFailure("interrupted", exitCode: 130)
+                // As a shell shows the signal's number.
+                throw CommandFailure("interrupted", exitCode: 128 + number)
+            case nil: return false
             }
-            return held
         }
     }
 

@@ -24,6 +24,9 @@ struct KeyConfigurationSource {
     /// Whether the source is a URL, not a file.
     var isURL: Bool { source.contains("://") }
 
+    /// The option and its value, for messages: a URL's query may hold a secret.
+    private var shown: String { "\(option) \(isURL ? Console.withoutSecrets(source) : source)" }
+
     /// Fetches or reads the key configurations.
     /// - Parameter anchors: The roots to trust for a URL; nil for the system's.
     /// - Returns: The bytes of `application/ohttp-keys`.
@@ -35,8 +38,8 @@ struct KeyConfigurationSource {
         do throws(OHTTPError) {
             _ = try KeyConfigurationList.checked(published: bytes)
         } catch {
-            guard error.code == .malformedKeyConfiguration else { throw CommandFailure("\(option) \(source): \(error.message)") }
-            throw CommandFailure("\(option) \(source) has no key configurations; give what the gateway answers at /ohttp-keys")
+            guard error.code == .malformedKeyConfiguration else { throw CommandFailure("\(shown): \(error.message)") }
+            throw CommandFailure("\(shown) has no key configurations; give what the gateway answers at /ohttp-keys")
         }
         return bytes
     }
@@ -46,11 +49,11 @@ struct KeyConfigurationSource {
         do {
             url = try TransportURL(source)
         } catch {
-            throw CommandFailure("\(option) \(Console.withoutSecrets(source)) is not a URL of key configurations: \(error)")
+            throw CommandFailure("\(shown) is not a URL of key configurations: \(error)")
         }
         guard url.isSecure || url.host.isLoopback else {
             throw CommandFailure(
-                "\(option) \(source): plain http could let an attacker change the keys and read requests; give an https URL"
+                "\(shown): plain http could let an attacker change the keys and read requests; give an https URL"
             )
         }
         let transport = try CurlTransport()
@@ -62,16 +65,16 @@ struct KeyConfigurationSource {
             let response = try await transport.send(
                 TransportRequest(url: url, headerFields: [.accept: OHTTPMediaType.keys], policy: policy, options: options))
             guard response.status == 200 else {
-                throw CommandFailure("\(option) \(source) answered with status \(response.status) instead of keys; check the URL")
+                throw CommandFailure("\(shown) answered with status \(response.status) instead of keys; check the URL")
             }
             return try await response.body.collect(upTo: KeyConfigurationList.maximumSize)
         } catch let error as TransportError {
             guard error.code != .bodyTooLarge else {
                 throw CommandFailure(
-                    "\(option) \(source) answered with more than \(KeyConfigurationList.maximumSize >> 10) KiB; it is not /ohttp-keys")
+                    "\(shown) answered with more than \(KeyConfigurationList.maximumSize >> 10) KiB; it is not /ohttp-keys")
             }
             // Not a CommandFailure: a refused certificate has its own exit code in `approov call`.
-            throw TransportError(error.code, "\(option) \(source): \(error.message)", cause: error.cause)
+            throw TransportError(error.code, "\(shown): \(error.message)", cause: error.cause)
         }
     }
 }

@@ -28,11 +28,11 @@ struct HTTPDateTests {
         #expect(wrong.isEmpty)
     }
 
-    @Test("A date before 1970 or after 9999 is written as the nearest one that has the form, and a day too many as the next month's")
+    @Test("A date before 1970 or after 9999 is written as the nearest one that has the form, and a leap second is the next minute's first")
     func limits() {
         #expect(HTTPDate.format(.distantPast) == "Thu, 01 Jan 1970 00:00:00 GMT")
         #expect(HTTPDate.format(Date(timeIntervalSince1970: 1e18)) == "Fri, 31 Dec 9999 23:59:59 GMT")
-        #expect(HTTPDate.parse("Sun, 31 Feb 2021 00:00:60 GMT") == HTTPDate.parse("Wed, 03 Mar 2021 00:01:00 GMT"))
+        #expect(HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT") == HTTPDate.parse("Sun, 01 Jan 2017 00:00:00 GMT"))
     }
 
     /// Sunday, 06 Nov 1994 08:49:37.
@@ -56,6 +56,9 @@ struct HTTPDateTests {
             let date = HTTPDate.parse("Sunday, 05-Nov-\(year) 08:49:37 GMT", now: Self.example)
             #expect(date == HTTPDate.parse("Sun, 05 Nov \(expected) 08:49:37 GMT"), "\(year)")
         }
+        // The year 50 years before it has no such day.
+        let leapDay = HTTPDate.parse("Monday, 29-Feb-44 08:49:37 GMT", now: Self.example)
+        #expect(leapDay != nil && leapDay == HTTPDate.parse("Mon, 29 Feb 2044 08:49:37 GMT"))
         // The time counts, not the year alone: this is one second more than 50 years away.
         let exact = HTTPDate.parse("Sunday, 06-Nov-44 08:49:37 GMT", now: Self.example)
         #expect(exact == HTTPDate.parse("Sun, 06 Nov 2044 08:49:37 GMT"))
@@ -77,6 +80,10 @@ struct HTTPDateTests {
             "Sunday, 6-Nov-94 08:49:37 GMT",
             "Sun Nov 6 08:49:37 1994", "Sun Nov 06 08:49:37 94", "Sun Nov  6 08:49:37 1994 GMT", "Sun Nov  66 08:49:37 1994",
             "Sunday Nov  6 08:49:37 1994",
+            "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 1994 08:9:37 GMT",
+            "Sun, 06 Nov 1994 08:49:7 GMT", "Sun, 06 Nov 01994 08:49:37 GMT", "Sun, 006 Nov 1994 08:49:37 GMT",
+            "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 31 Feb 2021 00:00:00 GMT", "Mon, 29 Feb 2021 00:00:60 GMT",
+            "Wed, 31 Nov 1994 08:49:37 GMT", "Monday, 29-Feb-21 08:49:37 GMT", "Mon Feb 31 08:49:37 1994", "Sun Nov  6 8:49:37 1994",
         ])
     func refused(text: String) {
         #expect(HTTPDate.parse(text) == nil)

@@ -210,4 +210,13 @@ struct APICommandTests {
         #expect(run.exitCode == 1 && run.errors.contains("entry 1: b.example.com needs managed trust roots or two pins"), "\(run.errors)")
         #expect(try await approov("-list").lines.filter { !$0.hasPrefix(" ") }.count == 1)
     }
+
+    @Test("The note about a file with several keys is printed once")
+    func chain() async throws {
+        let leaf = try TestPKI.leaf(hosts: ["a.example.com"], issuer: TestPKI.root())
+        let file = try folder.write(leaf.chainPEM(includingRoot: true), to: "chain.pem")
+        let run = try await approov("-add", "a.example.com", "-pinFrom", file)
+        #expect(run.exitCode == 0, "\(run.errors)")
+        #expect(run.errors.components(separatedBy: "has 2 keys, and each becomes a pin").count == 2, "\(run.errors)")
+    }
 }

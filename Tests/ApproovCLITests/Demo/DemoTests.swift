@@ -130,15 +130,17 @@ struct DemoTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
 
-    @Test("The demo leaves no file behind when the terminal hangs up")
-    func hangUp() async throws {
+    @Test(
+        "The demo leaves no file behind when the terminal hangs up or it is told to end, and its exit code names the signal",
+        arguments: [SIGHUP, SIGINT, SIGTERM])
+    func hangUp(signal: Int32) async throws {
         let folder = try TemporaryFolder()
         let process = try Approov.start(["demo"], environment: ["TMPDIR": folder.url.path(percentEncoded: false)])
         while try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty {
             try await Task.sleep(for: .milliseconds(5))
         }
-        process.signal(SIGHUP)
-        #expect(await process.wait().end == .exit(130))
+        process.signal(signal)
+        #expect(await process.wait().end == .exit(128 + signal))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path(percentEncoded: false)).isEmpty)
     }
 

@@ -26,7 +26,7 @@ struct PythonSignatureTests {
             def resolve_private_key(self, key_id):
                 return private
 
-        def answer(headers, bound="Bearer alice", created=0, expires=None):
+        def answer(headers, bound="Bearer alice", created=0, expires=None, added={}):
             claims = {"exp": int(time.time()) + 300, "aud": "api.example.com", "ipk": base64.b64encode(public).decode()}
             if bound is not None:
                 claims["pay"] = base64.b64encode(hashlib.sha256(bound.encode()).digest()).decode()
@@ -38,6 +38,7 @@ struct PythonSignatureTests {
             HTTPMessageSigner(signature_algorithm=algorithms.ECDSA_P256_SHA256, key_resolver=Signing()).sign(
                 request, key_id="install", created=date(created), expires=expires and date(expires),
                 covered_component_ids=["@method", "@target-uri", "approov-token"] + [name.lower() for name in headers])
+            request.headers.update(added)
             try:
                 check(request, base64.b64encode(secret).decode(), "api.example.com")
                 return "ok"
@@ -72,6 +73,19 @@ struct PythonSignatureTests {
             print(answer({"Authorization": "Bearer bob"}), answer({}), answer({"Authorization": " "}, bound=""))
             """)
         #expect(answers == ["ok ok ok", "InvalidTokenError InvalidTokenError InvalidTokenError"])
+    }
+
+    @Test(
+        "Authorization and Content-Type must be signed where the request has them, as for `SignatureCheckMiddleware`",
+        .enabled("pip install PyJWT cryptography http-message-signatures, or set APPROOV_PYTHON") { await Self.isPossible() })
+    func addedFields() async throws {
+        let answers = try await answers(
+            """
+            kind = {"Content-Type": "text/plain"}
+            print(answer({**alice, **kind}), answer(kind, bound=None), answer(alice, added={"X-Other": "1"}))
+            print(answer({}, added=alice), answer({}, bound=None, added=alice), answer(alice, added=kind))
+            """)
+        #expect(answers == ["ok ok ok", "InvalidSignature InvalidSignature InvalidSignature"])
     }
 
     @Test(

@@ -23,40 +23,58 @@ struct SystemdUnitTests {
         text.split(separator: "\n").filter { $0.hasPrefix("\(key)=") }.map { String($0.dropFirst(key.count + 1)) }
     }
 
-    /// The command's arguments as systemd expands them: `${NAME}` is one word, and `$NAME` is split into words.
-    private func arguments(of role: String) throws -> [String] {
+    /// The command's arguments as systemd expands them: `${NAME}` stays in its word, and `$NAME` is split into words.
+    ///
+    /// - Parameter role: The unit's role.
+    /// - Returns: The arguments with each value that the settings file gives or suggests for the options.
+    /// - Throws: An error of a file that cannot be read.
+    private func commandLines(of role: String) throws -> [[String]] {
         let unit = try text("approov-\(role).service")
         // The settings that are commented out are options that an operator may want.
         let settings = try text("\(role).env").replacing("#APPROOV", with: "APPROOV").split(separator: "\n").map(String.init)
-        var environment: [String: String] = [:]
+        var environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/unit"]
+        var options: [String] = []
         for line in values("Environment", in: unit) + settings where !line.hasPrefix("#") {
             let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
             try #require(parts.count == 2)
-            environment[parts[0]] = parts[1]
+            if parts[0] == "APPROOV_OPTIONS" { options.append(parts[1]) } else { environment[parts[0]] = parts[1] }
         }
         let words = try #require(values("ExecStart", in: unit).first).split(separator: " ").map(String.init)
         #expect(words.first == Self.command)
-        var arguments: [String] = []
-        for word in words.dropFirst() {
-            if word.hasPrefix("${"), word.hasSuffix("}") {
-                arguments.append(try #require(environment[String(word.dropFirst(2).dropLast())]))
-            } else if word.hasPrefix("$") {
-                arguments += try #require(environment[String(word.dropFirst())]).split(separator: " ").map(String.init)
-            } else {
-                arguments.append(word.replacing("%d", with: "/run/credentials/unit"))
-            }
+        return try options.map { options in
+            environment["APPROOV_OPTIONS"] = options
+            return try words.dropFirst().flatMap { try expanded($0, in: environment) }
         }
-        return arguments
     }
 
-    @Test("The unit's command line is valid, and the help of the command names every option in it", arguments: roles)
-    func commandLine(role: String) async throws {
-        let arguments = try arguments(of: role)
-        #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") { try ApproovCommand.parseAsRoot(arguments) }
-        let help = try await Approov.run(arguments[0], "--help").output
-        let words = Set(help.split { !$0.isLetter && !$0.isNumber && $0 != "-" })
-        for option in arguments where option.hasPrefix("-") { #expect(words.contains(option[...]), "\(option)") }
+    private func expanded(_ word: String, in environment: [String: String]) throws -> [String] {
+        if let match = word.wholeMatch(of: #/\$(\w+)/#) {
+            return try #require(environment[String(match.1)]).split(separator: " ").map(String.init)
+        }
+        return [
+            try word.replacing(#/\$\{(\w+)\}/#) { match -> String in
+                let value = environment[String(match.1)]
+                return try #require(value)
+            }
+        ]
     }
+
+    @Test(
+        "The unit's command line is valid with each example of options, and the help of the command names every option in it",
+        arguments: roles)
+    func commandLine(role: String) async throws {
+        let commandLines = try commandLines(of: role)
+        #expect(try commandLines.count == text("\(role).env").matches(of: #/APPROOV_OPTIONS=/#).count && !commandLines.isEmpty)
+        for arguments in commandLines {
+            #expect(throws: Never.self, "approov \(arguments.joined(separator: " "))") { try ApproovCommand.parseAsRoot(arguments) }
+            let help = try await Approov.run(arguments[0], "--help").output
+            let words = Set(help.split { !$0.isLetter && !$0.isNumber && $0 != "-" })
+            for option in arguments where option.hasPrefix("-") { #expect(words.contains(option[...]), "\(option)") }
+        }
+    }
+
+    @Test("The unit needs no specifier for its credentials, which systemd knows only since version 251", arguments: roles)
+    func specifiers(role: String) throws { #expect(try !text("approov-\(role).service").contains("%d")) }
 
     @Test("systemd accepts the unit", .enabled(if: FileManager.default.isExecutableFile(atPath: verifier.path)), arguments: roles)
     func verified(role: String) async throws {
