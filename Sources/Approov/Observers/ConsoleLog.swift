@@ -69,7 +69,8 @@ public struct ConsoleLog: SessionObserver {
     /// Logs the end of a call.
     public func didFinish(_ metrics: CallMetrics) {
         guard level != .off, logger.logLevel <= .info else { return }
-        var metadata = fields(of: metrics.request, withNames: false)
+        var metadata = lastMetadata.value(for: metrics.request.target, make: \.metadata)
+        metadata["call"] = .stringConvertible(metrics.call)
         metadata["status"] = .stringConvertible(metrics.response.status)
         metadata["attempts"] = .stringConvertible(metrics.attempts)
         metadata["received"] = .stringConvertible(metrics.receivedBytes)

@@ -8,6 +8,8 @@ import HTTPTypes
 /// A response without content is accepted: one with status 204, 205 or 304, and one whose body is known to be empty.
 public struct MediaTypeValidator: FieldValidating {
     private let accepted: [String]
+    /// Whether the last value of Content-Type is accepted: many responses in a row have the same.
+    private let last = LastValue<String, Bool>()
 
     /// Makes a validator.
     ///
@@ -28,12 +30,16 @@ public struct MediaTypeValidator: FieldValidating {
 
     func validate(status: Int, body: Data?, value: (HTTPField.Name) -> String?) throws {
         guard status != 204, status != 205, status != 304, body?.isEmpty != true else { return }
-        guard let type = value(.contentType).flatMap(Self.name(inContentType:)) else {
-            throw ApproovError.responseRefused("its content has no Content-Type: have the server name one of \(names)")
-        }
-        guard accepted.contains(where: { Self.matches(type, $0) }) else {
-            throw ApproovError.responseRefused("its media type is none of \(names)")
-        }
+        let value = value(.contentType) ?? ""
+        if last.value(for: value, isKept: \.self, make: isAccepted) { return }
+        throw ApproovError.responseRefused(
+            Self.name(inContentType: value) == nil
+                ? "its content has no Content-Type: have the server name one of \(names)" : "its media type is none of \(names)")
+    }
+
+    private func isAccepted(_ value: String) -> Bool {
+        guard let type = Self.name(inContentType: value) else { return false }
+        return accepted.contains { Self.matches(type, $0) }
     }
 
     private var names: String { accepted.map { LoggableText.name($0) }.joined(separator: ", ") }

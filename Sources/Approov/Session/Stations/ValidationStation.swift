@@ -71,14 +71,15 @@ struct ValidationStation: Sendable {
     /// - Throws: ``ApproovError`` with code `responseRefused`, which has the response; `CancellationError` of a validator.
     func validate(_ head: HTTPURLResponse, _ body: Data?, _ fields: HTTPFields? = nil) throws {
         let body = body.flatMap { $0.count <= Self.bodyLimit ? $0 : nil }
-        for validator in kinds {
+        // By index, which copies no validator.
+        for index in kinds.indices {
             do {
-                try validator.validate(head, body, fields)
+                try kinds[index].validate(head, body, fields)
             } catch let error as CancellationError {
                 throw error
             } catch {
                 let own = (error as? ApproovError).flatMap { $0.code == .responseRefused ? $0 : nil }
-                var refusal = own ?? .responseRefused("\(validator.type) does not accept it", cause: error)
+                var refusal = own ?? .responseRefused("\(kinds[index].type) does not accept it", cause: error)
                 refusal.addResponse(head, body)
                 throw refusal
             }
