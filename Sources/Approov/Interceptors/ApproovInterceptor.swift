@@ -1,3 +1,4 @@
+import Attestation
 @_spi(Internals) import ApproovBase
 public import Foundation
 public import FoundationNetworking
@@ -8,6 +9,8 @@ import HTTPTypes
 ///
 /// An ``ApproovSession`` has its own. Use this type alone to authorize requests that another client sends. That client must then enforce
 /// pins and handle redirects itself.
+///
+/// It refuses requests to an oblivious host: another client would call the host directly, which tells it who calls.
 ///
 /// The interceptor reads the binding from the request and asks for the token with it in one call, so two requests with different
 /// Authorization values each get their own token.
@@ -64,15 +67,19 @@ public final class ApproovInterceptor: RequestInterceptor {
     /// Returns the request with token and trace ID if its host gets tokens, otherwise unchanged.
     ///
     /// - Throws: ``ApproovError`` with code `badRequest` when the URL or a header is malformed, `pinningError` for plain http to a
-    ///   protected host, `bindingMissing` or `bindingAmbiguous` when a binding header is not there exactly once, `interceptorError` when
-    ///   a closure or the policy of the caller threw, and `networkingError`, `rejectionError` or `permanentError` when no token can be
-    ///   obtained;
-    ///   `CancellationError` when the task is cancelled.
+    ///   protected host, `configurationError` when the host is called over Oblivious HTTP, `bindingMissing` or `bindingAmbiguous` when a
+    ///   binding header is not there exactly once, `interceptorError` when a closure or the policy of the caller threw, and
+    ///   `networkingError`, `rejectionError` or `permanentError` when no token can be obtained; `CancellationError` when the task is
+    ///   cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request, urls: urls)
         guard let rule = authorizer.rule(for: url.host) else { return request }
         guard url.isSecure else {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
+        }
+        guard !rule.settings.oblivious else {
+            throw ApproovError(
+                .configurationError, "\(url.host) is called over Oblivious HTTP: send the request with an ApproovSession")
         }
         var fields = try HTTPFields(request)
         let outcome =

@@ -134,7 +134,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
     /// Whether a server may read the URL as one that matches.
     ///
     /// It may remove dot segments, decode unreserved characters and ignore the case of hex digits (RFC 3986, section 6.2.2), take an
-    /// encoded slash or backslash for a slash, and ignore what follows a semicolon in a dot segment.
+    /// encoded slash or backslash for a slash, take several slashes for one, and ignore what follows a semicolon in a segment.
     ///
     /// For rules that a request must not avoid by another spelling of its path; ``matches(_:)-(URL)`` is for rules that grant something.
     package func covers(_ url: TransportURL) -> Bool {
@@ -148,22 +148,43 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
         return readings.contains { reading in
             let parts = Self.parts(of: Substring(reading).utf8)
             guard !covers(parts) else { return true }
-            // Some servers remove a segment's parameters before they look for dot segments.
-            return (reading.contains(";") || reading.contains("%3B")) && covers(parts.map(Self.withoutParameters))
+            guard reading.contains(";") || reading.contains("%3B") else { return false }
+            // Some servers remove the parameters of dot segments before they look for these, and some the parameters of all segments.
+            return covers(parts.map(Self.dotsWithoutParameters)) || covers(parts.map(Self.withoutParameters))
         }
     }
 
-    /// A dot segment without its parameters, which follow a semicolon; any other segment as it is.
+    /// A segment without its parameters, which follow a semicolon.
     private static func withoutParameters(_ part: Substring.UTF8View) -> Substring.UTF8View {
         let end = part.indices.first {
             part[$0] == UInt8(ascii: ";") || part[$0] == UInt8(ascii: "%") && String(Substring(part[$0...].prefix(3))).lowercased() == "%3b"
         }
-        guard let end, dots(in: part[..<end]) != nil else { return part }
-        return part[..<end]
+        return part[..<(end ?? part.endIndex)]
     }
 
-    /// Whether the segments of a path in normal form match after its dot segments are removed.
+    /// A dot segment without its parameters; any other segment as it is.
+    private static func dotsWithoutParameters(_ part: Substring.UTF8View) -> Substring.UTF8View {
+        let bare = withoutParameters(part)
+        return dots(in: bare) == nil ? part : bare
+    }
+
+    /// Whether the segments of a path in normal form match after its dot segments are removed, with or without its empty segments.
     private func covers(_ parts: [Substring.UTF8View]) -> Bool {
+        let resolved = Self.withoutDotSegments(parts)
+        guard !Self.matches(resolved[...], normalSegments) else { return true }
+        guard parts.dropLast().contains(where: \.isEmpty) else { return false }
+        // Some servers take several slashes for one, before or after they remove dot segments.
+        return Self.matches(Self.withoutEmptySegments(resolved)[...], normalSegments)
+            || Self.matches(Self.withoutDotSegments(Self.withoutEmptySegments(parts))[...], normalSegments)
+    }
+
+    /// The segments without empty ones; the last stays, because it says whether the path ends in a slash.
+    private static func withoutEmptySegments(_ parts: [Substring.UTF8View]) -> [Substring.UTF8View] {
+        parts.dropLast().filter { !$0.isEmpty } + parts.suffix(1)
+    }
+
+    /// The segments that are left when each ".." removes the one before it.
+    private static func withoutDotSegments(_ parts: [Substring.UTF8View]) -> [Substring.UTF8View] {
         var kept: [Substring.UTF8View] = []
         for (index, part) in parts.enumerated() {
             guard let dots = Self.dots(in: part) else {
@@ -174,7 +195,7 @@ public struct URLGlob: Sendable, Hashable, CustomStringConvertible {
             // A dot segment at the end leaves a slash.
             if index == parts.count - 1 { kept.append(Substring().utf8) }
         }
-        return Self.matches(kept[...], normalSegments)
+        return kept
     }
 
     /// The URL's path; nil if the URL is one of another server, or its path is too long.

@@ -15,6 +15,9 @@ extension ApproovService {
     ///
     /// A session signs its requests itself: see ``ApproovSessionConfiguration/signing``.
     ///
+    /// Never sign bytes that another party chose; put your own prefix before them. Otherwise that party gets the signature of a request or
+    /// another message that it wrote.
+    ///
     /// - Parameters:
     ///   - message: The message.
     ///   - key: The key. The authority sends the account's with each token, so a token must have been fetched before.

@@ -42,12 +42,21 @@ struct Substitutes: Sendable, CustomStringConvertible, CustomReflectable {
         let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[$0...]) } ?? ""
         text.removeLast(fragment.count)
         if var query = SubstitutedQuery(text) {
-            let isChanged = query.replace { _, value in secrets.first { $0.value == value }?.key }
+            let isChanged = query.replace { _, value in key(of: value) }
             if isChanged { text = query.text }
         }
         text += fragment
         guard !isIn(text) else { return nil }
         return text == url.absoluteString ? url : URL(string: text)
+    }
+
+    /// The key of a value; nil if the value is no secret.
+    ///
+    /// If several keys have the value, it is the smallest of those that a query had, or else of all: the next request then finds the same
+    /// placeholder as this one.
+    private func key(of value: String) -> String? {
+        let keys = secrets.filter { $0.value == value }.map(\.key)
+        return keys.filter { queryKeys.contains($0) }.min() ?? keys.min()
     }
 
     /// Whether the text has a secret in it, as it is or in up to three layers of percent-encoding.

@@ -14,7 +14,8 @@ import HTTPTypes
 ///
 /// - The session sends a value only over https, to a host that is named here and protected by the configuration, and only while the app's
 ///   newest attestation found it genuine. The host need not get tokens (`approov api -add HOST -noApproovToken`), and any port counts.
-/// - If no string has the key, the session sends the placeholder unchanged, unless its policy decides otherwise.
+/// - If no string has the key, the session sends the placeholder unchanged, unless its policy decides otherwise. A value of more than 64
+///   characters, or with a space, fails the request: it cannot be a key.
 /// - A redirect starts from the app's own request. When it leads to another origin, the headers named here stay behind, and placeholders in
 ///   the query are not replaced. If a redirect's URL repeats a value, the session puts the placeholder back, or refuses the redirect. It
 ///   could not recognise a value of fewer than 8 bytes there, so it refuses a request that needs such a value.

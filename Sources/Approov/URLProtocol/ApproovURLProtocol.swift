@@ -106,10 +106,12 @@ public final class ApproovURLProtocol: URLProtocol {
         try await ObliviousLoader.shared.fetchKeyConfiguration(invalidatingCache: true)
     }
 
-    /// Returns true for http and https requests while ``isEnabled`` is true.
+    /// Returns true while ``isEnabled`` is true, for every scheme but file, data and about.
+    ///
+    /// Requests of a scheme other than http and https fail: another protocol class, such as Foundation's for ftp, would send them directly.
     public override class func canInit(with request: URLRequest) -> Bool {
         guard isEnabled, let scheme = request.url?.scheme?.lowercased() else { return false }
-        return scheme == "https" || scheme == "http"
+        return !["file", "data", "about"].contains(scheme)
     }
 
     /// Returns the request unchanged.
@@ -149,7 +151,10 @@ public final class ApproovURLProtocol: URLProtocol {
 
     /// The reason why this task cannot be sent at all; nil if it can.
     private var refusal: ApproovError? {
-        switch task {
+        guard ["http", "https"].contains(request.url?.scheme?.lowercased()) else {
+            return ApproovError(.unsupported, "only http and https go over the relay, so nothing was sent: use an https URL")
+        }
+        return switch task {
         case is URLSessionUploadTask:
             ApproovError(
                 .unsupported,

@@ -31,19 +31,24 @@ public struct SignatureBase: Sendable {
             guard !components[..<index].contains(component) else {
                 throw MessageSignatureError(.duplicateComponent, "\(LoggableText.name(component.description)) is covered twice")
             }
+            let start = output.count
             component.write(to: &output)
             output.append(UInt8(ascii: ":"))
             output.append(UInt8(ascii: " "))
             try reader.write(component, to: &output)
+            guard output[start...].allSatisfy({ $0 < 0x80 }) else {
+                throw MessageSignatureError(
+                    .malformedField,
+                    "the covered component \(LoggableText.name(component.description)) is not ASCII (RFC 9421, section 2.5): send the field"
+                        + " in ASCII, or leave it out of the session's additionalFields; a program that names its components itself can"
+                        + " also cover it with the parameter bs")
+            }
             output.append(UInt8(ascii: "\n"))
         }
         output.append(contentsOf: "\"@signature-params\": ".utf8)
         parametersStart = output.count
+        // These are ASCII: a parameter that is not cannot be written, and the components were checked above.
         try parameters.write(to: &output)
-        guard output.allSatisfy({ $0 < 0x80 }) else {
-            throw MessageSignatureError(
-                .malformedField, "a covered field is not ASCII (RFC 9421, section 2.5); cover it with the parameter bs, or not at all")
-        }
         bytes = output
     }
 

@@ -11,9 +11,15 @@ struct StructuredField {
         init(_ text: [UInt8], _ type: StructuredFields.FieldType) throws {
             var parser = StructuredFieldValueParser(text)
             switch type {
-            case .item: self = .item(try parser.parseItemFieldValue())
-            case .list: self = .list(try parser.parseListFieldValue())
-            case .dictionary: self = .dictionary(try parser.parseDictionaryFieldValue())
+            case .item: self = .item(try parser.parseItemFieldValue().canonical())
+            case .list: self = .list(try parser.parseListFieldValue().map { try $0.canonical() })
+            case .dictionary:
+                var members = try parser.parseDictionaryFieldValue()
+                for index in members.indices {
+                    let (key, value) = members[index]
+                    members[index] = (key, try value.canonical())
+                }
+                self = .dictionary(members)
             }
         }
     }
@@ -51,3 +57,53 @@ struct StructuredField {
         throw MessageSignatureError(.missingComponent, "\(LoggableText.name(name)) lacks a covered member")
     }
 }
+
+// The parser neither decodes byte sequences nor checks them. Their strict form is padded base64 without stray bits (RFC 9651, section
+// 4.1.8), although a sender may leave out the padding (section 4.2.7).
+
+extension ItemOrInnerList {
+    /// The same with each byte sequence in its strict form; throws if one is not base64.
+    fileprivate func canonical() throws -> ItemOrInnerList {
+        switch self {
+        case .item(let item): return .item(try item.canonical())
+        case .innerList(var list):
+            for index in list.bareInnerList.indices { list.bareInnerList[index] = try list.bareInnerList[index].canonical() }
+            list.rfc9651Parameters = try list.rfc9651Parameters.canonical()
+            return .innerList(list)
+        }
+    }
+}
+
+extension Item {
+    fileprivate func canonical() throws -> Item {
+        Item(bareItem: try rfc9651BareItem.canonical(), parameters: try rfc9651Parameters.canonical())
+    }
+}
+
+extension OrderedMap where Key == String, Value == RFC9651BareItem {
+    fileprivate func canonical() throws -> Self {
+        var map = self
+        for index in map.indices {
+            let (key, value) = map[index]
+            map[index] = (key, try value.canonical())
+        }
+        return map
+    }
+}
+
+extension RFC9651BareItem {
+    fileprivate func canonical() throws -> RFC9651BareItem {
+        guard case .undecodedByteSequence(let text) = self else { return self }
+        let digits = text.prefix { $0 != "=" }
+        let padding = text[digits.endIndex...]
+        let missing = (4 - digits.utf8.count % 4) % 4
+        // Zeros in the place of the padding make whole groups; the bytes that they add go again, and the stray bits with them.
+        guard missing < 3, padding.utf8.count <= missing, padding.allSatisfy({ $0 == "=" }),
+            let bytes = Base64.decode(String(digits) + String(repeating: "A", count: missing))
+        else { throw NotBase64() }
+        return .undecodedByteSequence(Base64.encode(bytes.dropLast(missing)))
+    }
+}
+
+/// A byte sequence is not base64.
+private struct NotBase64: Error {}

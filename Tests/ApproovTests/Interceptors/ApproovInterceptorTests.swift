@@ -77,6 +77,18 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
+    @Test("A request to an oblivious host is refused before the authority is asked, whether or not it would get a token")
+    func oblivious() async throws {
+        let oblivious = HostSettings.pinned.with { $0.oblivious = true }
+        let world = try World(hosts: ["private.test": oblivious, "open.test": oblivious.with { $0.attested = false }])
+        let interceptor = try ApproovInterceptor(service: world.service, excluding: { $0.path() == "/public" })
+        for text in ["https://private.test/", "https://private.test/public", "https://open.test/"] {
+            let error = await #expect(throws: ApproovError.self) { try await interceptor.adapt(URLRequest(text)) }
+            #expect(error?.code == .configurationError && error?.message.contains("an ApproovSession") == true, "\(text)")
+        }
+        #expect(world.transport.requests.isEmpty)
+    }
+
     @Test("A request without its binding header is refused unless the caller allows it")
     func unbound() async throws {
         let world = try World()

@@ -151,12 +151,14 @@ import Testing
         for path in [
             "/secure/x", "/a/../secure/x", "/%2e%2E/secure/", "/secure/.", "/./secure/a/..", "/%73ecure/x", "/secure%2fx",
             "/a%5C..%2fsecure%5cx", "/a/..;/secure/x", "/a/..;b=1/secure/x", "/a/..%3Bb/secure/x", "/.;/secure/x",
-            "/secure/" + String(repeating: "a/", count: 10_000),
+            "/secure/" + String(repeating: "a/", count: 10_000), "//secure/x", "/secure//x", "/%2Fsecure/x", "/a//../secure/x",
+            "//secure//../x", "/secure;v=1/x", "/secure%3bv=1/x", "/;a/secure/x", "//secure;v=1/x;w", "/a/;b/../secure;c/x",
         ] {
             #expect(glob.covers(try TransportURL("https://api.test" + path)), "\(path)")
         }
         for path in [
             "/secure/../x", "/secure/..", "/secure/%2e%2e/x", "/x/secure/y", "/secure", "/%2573ecure/x", "/%53ecure/x", "/a/..x;/secure/x",
+            "//secure", "/secure;v=1", "/x;/secure/y", "/x//secure/y", "//secure/../x", "/secur;e/x",
         ] {
             #expect(!glob.covers(try TransportURL("https://api.test" + path)), "\(path)")
         }

@@ -40,6 +40,16 @@ import Testing
         }
     }
 
+    @Test("If several keys have a value, it becomes the smallest of those that a query had, or else the smallest")
+    func sameValue() throws {
+        let secrets = (10..<60).map { Substitutes.Secret(key: "key-\($0)", value: "canary+secret/1") }
+        var substitutes = Substitutes(secrets: Set(secrets))
+        let url = try #require(URL(string: "https://b.test/p?key=canary%2Bsecret%2F1"))
+        #expect(substitutes.removed(from: url)?.absoluteString == "https://b.test/p?key=key-10")
+        substitutes.queryKeys = ["key-42", "key-37", "a-key"]
+        #expect(substitutes.removed(from: url)?.absoluteString == "https://b.test/p?key=key-37")
+    }
+
     @Test("It shows no value")
     func description() {
         var text = "\(substitutes)"

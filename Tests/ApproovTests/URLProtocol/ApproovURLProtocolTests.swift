@@ -133,12 +133,21 @@ struct ApproovURLProtocolTests {
         #expect(!ApproovURLProtocol.canInit(with: URLRequest("https://any.test/")))
     }
 
-    @Test("The protocol claims HTTP URLs and no file URLs")
+    @Test("The protocol claims every URL that another protocol could send directly, and fails all but HTTP ones")
     func otherSchemes() async {
         await enabled {
             #expect(ApproovURLProtocol.canInit(with: URLRequest("HTTP://any.test/")))
-            #expect(!ApproovURLProtocol.canInit(with: URLRequest("file:///etc/hostname")))
+            for local in ["file:///etc/hostname", "data:text/plain,x", "about:blank"] {
+                #expect(!ApproovURLProtocol.canInit(with: URLRequest(local)), "\(local)")
+            }
+            for other in ["ftp://any.test/x", "FTPS://any.test/x"] {
+                #expect(ApproovURLProtocol.canInit(with: URLRequest(other)), "\(other)")
+                let error = await #expect(throws: (any Error).self) { try await session.data(for: URLRequest(other)) }
+                let own = ownError(error)
+                #expect(own?.code == .unsupported && own?.message.contains("only http and https") == true, "\(String(describing: error))")
+            }
         }
+        #expect(transport.requests.isEmpty)
     }
 
     @Test("Upload and download tasks fail with an error that says what to use instead, and send nothing")

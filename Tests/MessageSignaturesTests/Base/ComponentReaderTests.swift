@@ -59,6 +59,30 @@ import Testing
                 ])
     }
 
+    @Test("A byte sequence of a structured field is written as padded base64, and what is no base64 is malformed (RFC 9651, section 4.2.7)")
+    func byteSequences() throws {
+        let known = StructuredFields(["x-item": .item, "x-list": .list, "x-dict": .dictionary])
+        let message = SignableMessage.request(
+            try request(
+                "GET", "https://example.com/",
+                ["X-Item": ":aGVsbG8:;p=:aB==:", "X-List": "(:aA: 1);p=:YQ:,  :aGVsbG9=:", "X-Dict": "a=:aA=:, b=(:YQ:), c=::"]))
+        #expect(
+            try lines(
+                message,
+                [
+                    SignatureComponent("x-item", [.structured]), SignatureComponent("x-list", [.structured]),
+                    SignatureComponent("x-dict", [.structured]), SignatureComponent("x-dict", [.key("a")]),
+                ], structuredFields: known) == [
+                    #""x-item";sf: :aGVsbG8=:;p=:aA==:"#, #""x-list";sf: (:aA==: 1);p=:YQ==:, :aGVsbG8=:"#,
+                    #""x-dict";sf: a=:aA==:, b=(:YQ==:), c=::"#, #""x-dict";key="a": :aA==:"#,
+                ])
+        for text in [":====:", ":a:", ":aGVsbG8==:", ":aA=b:", "1;p=:=:"] {
+            let message = SignableMessage.request(try request("GET", "https://example.com/", ["X-Item": text]))
+            let components = [try SignatureComponent("x-item", [.structured])]
+            #expect(code { _ = try lines(message, components, structuredFields: known) } == .malformedField, "\(text)")
+        }
+    }
+
     @Test("A field in the header, in the trailers and in the request are three fields")
     func structuredPlaces() throws {
         var request = try request("GET", "https://example.com/", ["Priority": "u=1"])

@@ -46,10 +46,13 @@ import Testing
         #expect(code { _ = try baseText(.request(request), [.query, .queryParameter("a")]) } == nil)
     }
 
-    @Test("A field that is not ASCII cannot be covered but as bytes")
+    @Test("A field that is not ASCII cannot be covered but as bytes, and the error names the component but shows no value")
     func nonASCII() throws {
-        let message = SignableMessage.request(try request("GET", "https://example.com/", ["X": "é"]))
-        #expect(code { _ = try baseText(message, [SignatureComponent("x")]) } == .malformedField)
-        #expect(try baseText(message, [SignatureComponent("x", [.bytes])]).hasPrefix(#""x";bs: :w6k=:"#))
+        let message = SignableMessage.request(try request("GET", "https://example.com/", ["A": "a", "X": "canary é", "Z": "z"]))
+        let components = try ["a", "x", "z"].map { try SignatureComponent($0) }
+        let error = #expect(throws: MessageSignatureError.self) { try baseText(message, components) }
+        #expect(error?.code == .malformedField && error?.message.contains(#"component "x" is not ASCII"#) == true)
+        #expect(error?.message.contains("canary") == false && error?.message.contains("additionalFields") == true)
+        #expect(try baseText(message, [SignatureComponent("x", [.bytes])]).hasPrefix(#""x";bs: :Y2FuYXJ5IMOp:"#))
     }
 }

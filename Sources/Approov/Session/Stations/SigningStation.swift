@@ -125,7 +125,11 @@ struct SigningStation: Sendable {
     ) async throws {
         var length = try draft.body.contentLength(for: draft.method)
         switch draft.body {
-        case .none: break
+        case .none:
+            // The digest that the caller set may be that of a body which the request does not have.
+            if draft.fields.scan(for: ContentDigest.fieldName) {
+                draft.fields.replace(ContentDigest.fieldName, by: ContentDigest(of: []).fieldValue)
+            }
         case .bytes(let bytes):
             draft.fields.replace(ContentDigest.fieldName, by: ContentDigest(of: bytes).fieldValue)
         case .file:

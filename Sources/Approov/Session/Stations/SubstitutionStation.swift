@@ -67,9 +67,9 @@ struct SubstitutionStation: Sendable {
     ///   - step: The request as stations 2 and 3 got it.
     ///   - hop: The rules for its host.
     ///   - deadline: The end of the time for the request.
-    /// - Throws: ``ApproovError`` with code `substitutionFailed` when the host is not protected, or a value must not or cannot be sent; with
-    ///   the code of the attestation's failure when the policy does not send the request without the string; `CancellationError` when the
-    ///   task is cancelled.
+    /// - Throws: ``ApproovError`` with code `substitutionFailed` when the host is not protected, a placeholder cannot be a key, or a value
+    ///   must not or cannot be sent; with the code of the attestation's failure when the policy does not send the request without the
+    ///   string; `CancellationError` when the task is cancelled.
     func resolve(_ draft: inout RequestDraft, of step: RedirectStep, under hop: ResolvedHop, by deadline: RequestDeadline) async throws {
         guard let places = places[draft.url.host.name], let service else { return }
         var found = Placeholders()
@@ -101,6 +101,7 @@ struct SubstitutionStation: Sendable {
                 } else {
                     try await StandardPolicy().decide(result.result, forSecureString: key, in: nil)
                 }
+            if result.result.status == .badKey, decision == .fail, let place = found.places[key] { throw Self.malformedKey(in: place) }
             switch try decision.sendsWithout(result.result, hasValue: result.value != nil) {
             case true: substitutes.texts[key] = result.result.status.wireName(statusCase)
             case false: break
@@ -177,21 +178,46 @@ struct SubstitutionStation: Sendable {
     /// The placeholders of one request.
     private struct Placeholders {
         var keys: [String] = []
+        /// Where each key was found first.
+        var places: [String: Place] = [:]
         var queryKeys: Set<String> = []
         var headers: [String] = []
         var queryParameters: [String] = []
 
         mutating func add(_ key: String, toHeader name: HTTPField.Name) {
-            add(key)
+            add(key, in: .header(name))
             headers.append(name.rawName)
         }
 
         mutating func add(_ key: String, toQueryParameter name: String) {
-            add(key)
+            add(key, in: .queryParameter(name))
             if !queryParameters.contains(name) { queryParameters.append(name) }
         }
 
-        private mutating func add(_ key: String) { if !keys.contains(key) { keys.append(key) } }
+        private mutating func add(_ key: String, in place: Place) {
+            guard places[key] == nil else { return }
+            places[key] = place
+            keys.append(key)
+        }
+    }
+
+    /// Where a placeholder is.
+    private enum Place {
+        case header(HTTPField.Name)
+        case queryParameter(String)
+    }
+
+    /// The error for a text that cannot be a key; it does not show the text, which may be a secret.
+    private static func malformedKey(in place: Place) -> ApproovError {
+        let name =
+            switch place {
+            case .header(let name): "the header \(name)"
+            case .queryParameter(let name): "the query parameter \(LoggableText.name(name))"
+            }
+        return ApproovError(
+            .substitutionFailed,
+            "\(name) has a value that cannot be the key of a secure string, which is \(SecureStringRules.keyRule): write a key there, or"
+                + " leave the place out of the Substitution")
     }
 
     /// Finds the placeholders in the header fields.

@@ -186,7 +186,7 @@ import Testing
         #expect(world.apiRequests.isEmpty)
     }
 
-    @Test("An empty body has a digest, and a request without one has none, but for Content-Length where the method needs it")
+    @Test("An empty body has a digest; without a body there is none, or that of no content, and Content-Length where the method needs it")
     func emptyBody() async throws {
         let session = try session(.installation())
         var request = URLRequest("https://api.test/", method: "DELETE")
@@ -201,6 +201,10 @@ import Testing
             #expect(request.headerFields[.contentLength] == length && !request.headerFields.contains(ContentDigest.fieldName))
             #expect(try verified(request).covers(.field(.contentLength)) == (length != nil), "\(method)")
         }
+        let other = ContentDigest(of: Array("body".utf8)).fieldValue
+        _ = try await session.data(for: URLRequest("https://api.test/", ["Content-Digest": other]))
+        #expect(try sent.headerFields[values: ContentDigest.fieldName] == [ContentDigest(of: []).fieldValue])
+        #expect(try verified(sent).covers(.contentDigest))
     }
 
     private func streamed(_ headers: [String: String] = [:]) -> URLRequest {

@@ -88,16 +88,20 @@ import Testing
                 == "/maps-key?k%65y=a%26b%3Dc%20d%2B&key=12345678&Key=maps-key&x=maps-key&maps-key&key=&key")
     }
 
-    @Test("An unknown key is sent as it is, and one of 65 characters fails the request without showing it")
+    @Test("An unknown key is sent as it is; one of 65 characters or with a space fails the request with its place, but without showing it")
     func keys() async throws {
         let world = try world()
         let session = try session(world)
         _ = try await session.data(for: request("https://api.test/?key=unknown", "unknown"))
         #expect(world.apiRequests.last?.url.target == "/?key=unknown" && world.apiRequests.last?.headerFields[Self.apiKey] == "unknown")
         let long = String(repeating: "k", count: 65)
-        for request in [request("https://api.test/", long), request("https://api.test/?key=\(long)", nil)] {
+        for (request, place) in [
+            (request("https://api.test/", long), "the header Api-Key "), (request("https://api.test/", "kkk kkk"), "the header Api-Key "),
+            (request("https://api.test/?key=\(long)", nil), "the query parameter key "),
+            (request("https://api.test/?key=kkk%20kkk", "maps-key"), "the query parameter key "),
+        ] {
             let error = try #require(await #expect(throws: ApproovError.self) { try await session.data(for: request) })
-            #expect(error.code == .permanentError && !text(error).contains("kkk"))
+            #expect(error.code == .substitutionFailed && error.message.hasPrefix(place) && !text(error).contains("kkk"), "\(error)")
         }
         #expect(world.apiRequests.count == 1)
     }
