@@ -38,8 +38,9 @@
 ///   of less than 16 letters, or JSON objects or arrays,
 /// - the values of settings in text,
 /// - users' names that have a letter and a digit, in `Basic` credentials and in the URLs of the head, and named values of their fragments,
-/// - cookies, unless they are words of less than 16 letters,
-/// - other redacted values of the head that have a letter and a digit and are neither URLs nor dates with a time.
+/// - cookies, unless they are words of less than 16 letters, or JSON objects or arrays,
+/// - other redacted values of the head that have a letter and a digit and are neither URLs, nor dates with a time, nor JSON objects or
+///   arrays.
 ///
 /// They are also found with the escapes of JSON, the references of XML, percent-encoding, and `+` for a blank; the whole string, text or
 /// value is then replaced. So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names,

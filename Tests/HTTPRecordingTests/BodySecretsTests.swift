@@ -153,7 +153,8 @@ import Testing
             // sk_live_51Habc123: and svc:Xk9[tR2}mQ7
             ("/", "Authorization", "Basic c2tfbGl2ZV81MUhhYmMxMjM6", "sk_live_51Habc123"),
             ("/", "Authorization", "Basic c3ZjOlhrOVt0UjJ9bVE3", "Xk9[tR2}mQ7"), ("/", "X-Api-Key", "k[9]zz12345", "k[9]zz12345"),
-            ("/?password=p%7Bss1word", "Accept", "*/*", "p{ss1word"),
+            ("/?password=p%7Bss1word", "Accept", "*/*", "p{ss1word"), ("/", "Cookie", "s=k[9]zz12345", "k[9]zz12345"),
+            ("/", "X-Tenant-Login", "k[9]zz12345", "k[9]zz12345"),
         ])
     func credentials(path: String, name: String, value: String, secret: String) async throws {
         let request = try TransportRequest("https://api.test\(path)", .get, [try #require(HTTPField.Name(name)): value])

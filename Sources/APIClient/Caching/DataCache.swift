@@ -143,7 +143,7 @@ public final class DataCache: Sendable {
     }
 
     private static func load(_ request: URLRequest, over session: ApproovSession, _ limit: Int?) async throws -> CachedData {
-        let (data, head) = try await session.data(for: request, limit: limit)
+        let (data, head) = try await session.data(for: request, limit: limit, noting: nil)
         return CachedData(data: data, head: head, isFromCache: false)
     }
 

@@ -101,7 +101,8 @@ extension Resource {
     ) async throws -> (URL, HTTPURLResponse) {
         let (request, _, call) = try prepared(.get, query: query, body: nil, headers: headers)
         let (file, head) = try await client.connectedSession().download(
-            for: request, within: AppliedRules.Scope(call: call), onProgress: onProgress)
+            for: request, within: AppliedRules.Scope(call: call),
+            limit: { self.statuses(for: request, in: call).contains($0) ? nil : client.maximumBytes }, onProgress: onProgress)
         let statuses = statuses(for: request, in: call)
         guard !statuses.contains(head.statusCode) else { return (file, head) }
         defer { try? FileManager.default.removeItem(at: file) }
@@ -127,7 +128,8 @@ extension Resource {
     ) async throws -> (URL, HTTPURLResponse) {
         let (request, _, call) = try prepared(.get, query: query, body: nil, headers: headers)
         let (file, head) = try await client.connectedSession().download(
-            for: request, resuming: token, within: AppliedRules.Scope(call: call), onToken: onToken, onProgress: onProgress)
+            for: request, resuming: token, within: AppliedRules.Scope(call: call), otherLimit: client.maximumBytes, onToken: onToken,
+            onProgress: onProgress)
         // With a token, 416 says that nothing is left to download.
         guard ![200, 206].contains(head.statusCode), head.statusCode != 416 || token == nil else { return (file, head) }
         defer { try? FileManager.default.removeItem(at: file) }

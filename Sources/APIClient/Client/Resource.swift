@@ -149,7 +149,12 @@ public struct Resource: Sendable {
 
     /// Makes a request with the client's settings.
     ///
-    /// - Parameter accept: The media types to accept unless the request, the client or a rule has its own; nil: no header Accept.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - query: The parameters in the URL.
+    ///   - body: The content.
+    ///   - headers: The request's own headers, by name.
+    ///   - accept: The media types to accept unless the request, the client or a rule has its own; nil: no header Accept.
     /// - Returns: The request, its content, and the rules of the call.
     /// - Throws: ``APIError`` when the request cannot be built.
     func prepared(

@@ -32,11 +32,11 @@ extension ApproovSession {
     /// - Parameters:
     ///   - request: The request.
     ///   - limit: The maximum size of the response's body in bytes; nil means no limit.
-    ///   - probe: Notes how the request is sent.
+    ///   - probe: Notes how the request is sent; nil if no cache needs that.
     /// - Returns: The response's body and head.
     /// - Throws: The errors of ``data(for:limit:onProgress:)``.
-    package func data(for request: URLRequest, limit: Int?, noting probe: RequestProbe) async throws -> (Data, HTTPURLResponse) {
-        // The call was admitted when the session made its cacheable request.
+    package func data(for request: URLRequest, limit: Int?, noting probe: RequestProbe?) async throws -> (Data, HTTPURLResponse) {
+        // The call was admitted before the cache was asked.
         var observation = RequestObservation(bodyLimit: limit, isAdmitted: true)
         observation.probe = probe
         return try await data(for: request, body: nil, observation: observation)

@@ -8,12 +8,13 @@ enum NotedKind {
     case credential
     /// A password of a URL or of Basic credentials: not a short word either, which may be the name of a member.
     case password
-    /// The value of a cookie: not a short word, and nothing with the characters of JSON or XML.
+    /// The value of a cookie: not a short word, and not a JSON object or array.
     case cookie
     /// The value of a secret name in a body: not a short word, such as `passport` as a `credential`, with which names of members
     /// would be lost.
     case body
-    /// A value of a head that may be a secret: only with both a letter and a digit, and not a URL.
+    /// A value of a head that may be a secret: only with both a letter and a digit, and not a URL, a date with a time, or a JSON object or
+    /// array.
     case other
 }
 
@@ -65,10 +66,10 @@ extension Set<String> {
         case .credential: return !isDocument(secret)
         case .password: return !isShortWord(secret) && !isDocument(secret)
         case .body: return !isShortWord(secret)
-        case .cookie: return !isShortWord(secret) && !Texts.hasStructure(secret.utf8)
+        case .cookie: return !isShortWord(secret) && !isDocument(secret)
         case .other:
             return secret.contains(where: \.isLetter) && secret.contains(where: \.isNumber) && !secret.contains("://")
-                && !Texts.hasStructure(secret.utf8) && !isTime(secret)
+                && !isTime(secret) && !isDocument(secret)
         }
     }
 }

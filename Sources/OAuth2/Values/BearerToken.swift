@@ -128,8 +128,8 @@ extension BearerToken {
     /// Whether a store to which this token was moved holds it, or a token that must stay.
     ///
     /// The token of a user who has logged in since then stays. So does one that was there before, unless it is this token without its refresh
-    /// token, which an earlier run left in a store that does not return all of it. Other differences do not count: each reading of Conduit's
-    /// file makes another log-in, and a server may extend an access token.
+    /// token or with a shorter access token, which an earlier run left in a store that does not return all of it. Other differences do not
+    /// count: each reading of Conduit's file makes another log-in, and a server may extend an access token.
     ///
     /// - Parameters:
     ///   - found: What the store returns.
@@ -137,7 +137,12 @@ extension BearerToken {
     /// - Returns: Whether the move may go on, and remove the token from where it was.
     func isSafe(with found: BearerToken?, isStored: Bool) -> Bool {
         guard let found else { return !isStored }
-        if isStored { return found == self || (found.loginID != loginID && found.accessToken != accessToken) }
+        // A store may have cut it off. Such a store may also make a new token from what it has, which looks like another log-in.
+        guard found.accessToken == accessToken || !accessToken.utf8.starts(with: found.accessToken.utf8) else { return false }
+        if isStored {
+            let isOther = found.loginID != loginID && found.accessToken != accessToken
+            return found == self || isOther && (refreshToken == nil || found.refreshToken != refreshToken)
+        }
         return found.accessToken != accessToken || found.refreshToken != nil || refreshToken == nil
     }
 }

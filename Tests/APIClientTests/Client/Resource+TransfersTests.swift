@@ -89,16 +89,32 @@ struct ResourceTransfersTests {
         #expect(error?.code == .unexpectedStatus && error?.response?.head.statusCode == 416)
     }
 
-    @Test("A stream with another status that has no end is refused with its beginning")
-    func endless() async throws {
+    @Test(
+        "A stream or a download with another status that has no end is refused with its beginning",
+        arguments: ["stream", "download", "resuming"])
+    func endless(kind: String) async throws {
+        let count = Shared(0)
         let transport = InProcessTransport { request in
-            let parts = AsyncThrowingStream<[UInt8], any Error> { [UInt8](repeating: 1, count: 10_000) }
+            let parts = AsyncThrowingStream<[UInt8], any Error> {
+                count.value += 1
+                // Ends at 100 MB, so that a test that fails does not fill the disk.
+                return count.value <= 10_000 ? [UInt8](repeating: 1, count: 10_000) : nil
+            }
             return TransportResponse(status: 503, url: request.url, body: ResponseBody(parts))
         }
         let session = try ApproovSession(service: nil, configuration: .over(transport))
-        let client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
-        let error = await #expect(throws: APIError.self) { try await client.resource("news").bytes() }
+        var client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        client.maximumBytes = 64 << 10
+        let resource = try client.resource("news")
+        let error = await #expect(throws: APIError.self) {
+            switch kind {
+            case "stream": _ = try await resource.bytes()
+            case "download": _ = try await resource.download()
+            default: _ = try await resource.download(resuming: nil) { _ in }
+            }
+        }
         #expect(error?.response?.head.statusCode == 503 && error?.response?.data.count == 64 << 10)
+        #expect(count.value <= 10)
     }
 
     @Test("Events ask for their media type unless the request, the client or a rule asks for another, and any method can ask")
@@ -134,7 +150,8 @@ struct ResourceTransfersTests {
     @Test(
         "Events with another media type or status are refused, with the response",
         arguments: [
-            (200, "text/html", APIError.Code.unexpectedMediaType), (200, nil, .unexpectedMediaType), (204, nil, .unexpectedMediaType),
+            (200, "text/html", APIError.Code.unexpectedMediaType) as (Int, String?, APIError.Code), (200, nil, .unexpectedMediaType),
+            (204, nil, .unexpectedMediaType),
             (503, "text/event-stream", .unexpectedStatus),
         ])
     func refusedEvents(status: Int, type: String?, code: APIError.Code) async throws {

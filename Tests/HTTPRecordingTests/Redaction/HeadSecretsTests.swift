@@ -32,7 +32,7 @@ import Testing
         #expect(!noted("Basic Ym9iOlN1cDNyU2VjcmV0", of: "authorization").contains("bob"))
         // k[9]zz12345: with and without a password, and customer: without one
         #expect(noted("Basic a1s5XXp6MTIzNDU6", of: "authorization").contains("k[9]zz12345"))
-        #expect(!noted("Basic a1s5XXp6MTIzNDU6cGFzc3dvcmQ=", of: "authorization").contains("k[9]zz12345"))
+        #expect(noted("Basic a1s5XXp6MTIzNDU6cGFzc3dvcmQ=", of: "authorization").contains("k[9]zz12345"))
         #expect(!noted("Basic Y3VzdG9tZXI6", of: "authorization").contains("customer"))
     }
 

@@ -78,6 +78,12 @@ import Testing
             #expect(await codeThrown(as: OAuth2Error.self) { try await file.move(to: store, for: key) } == .storeFailed)
             #expect(try folder.names == ["token.bin"])
         }
+        let cutting = BrittleStore()
+        cutting.alter.value = { try BearerToken(accessToken: String($0.accessToken.dropLast()), expiresAt: $0.expiresAt) }
+        for _ in 1...2 {
+            #expect(await codeThrown(as: OAuth2Error.self) { try await file.move(to: cutting, for: key) } == .storeFailed)
+            #expect(try folder.names == ["token.bin"])
+        }
     }
 
     @Test("Plain JSON, another passphrase, truncation and unsafe files are refused, and the file stays")

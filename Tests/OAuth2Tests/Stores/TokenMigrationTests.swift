@@ -63,6 +63,27 @@ import Testing
         }
     }
 
+    @Test(
+        "A store that cuts the access token off does not get the token, whether or not it keeps the refresh token",
+        arguments: [true, false])
+    func cutOff(keepsRefreshToken: Bool) async throws {
+        let key = try Samples.key()
+        let token = try Samples.token("access0")
+        let (source, destination) = (MemoryTokenStore(), BrittleStore())
+        try await source.store(token, for: key)
+        destination.alter.value = {
+            try BearerToken(
+                accessToken: String($0.accessToken.dropLast()), refreshToken: keepsRefreshToken ? $0.refreshToken : nil,
+                expiresAt: $0.expiresAt)
+        }
+        for _ in 1...2 {
+            #expect(
+                await codeThrown(as: OAuth2Error.self) { try await TokenMigration(from: source, to: destination).run([key]) }
+                    == .storeFailed)
+            #expect(try await source.token(for: key) == token)
+        }
+    }
+
     @Test("After an interruption both stores have the token, and the next run keeps the newer one of the destination")
     func interrupted() async throws {
         let key = try Samples.key()
@@ -105,7 +126,7 @@ import Testing
         let hook = isReadBack ? destination.onRead : destination.onStore
         hook.value = {
             hook.value = nil
-            try await destination.store(Samples.token("bob"), for: key)
+            try await destination.store(Samples.token("bob", refresh: "r1"), for: key)
         }
         _ = try await TokenMigration(from: source, to: destination).run([key])
         #expect(try await destination.token(for: key)?.accessToken == "bob")

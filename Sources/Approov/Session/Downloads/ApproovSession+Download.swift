@@ -16,37 +16,42 @@ extension ApproovSession {
     nonisolated(nonsending) public func download(
         for request: URLRequest, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        try await download(for: request, within: nil, onProgress: onProgress)
+        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true), limit: nil)
     }
 
     /// Performs a request within a scope and writes the response's body to a file as it arrives.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - scope: Surrounds the request; nil for none.
+    ///   - scope: Surrounds the request.
+    ///   - limit: Returns the most bytes of the body to read of a response with a status; nil for the whole body.
     ///   - onProgress: Called with the number of body bytes received so far; must not block.
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the response's head.
     /// - Throws: The errors of ``download(for:onProgress:)``.
     nonisolated(nonsending) package func download(
-        for request: URLRequest, within scope: (any RequestScope)?, onProgress: (@Sendable (TransferProgress) -> Void)?
+        for request: URLRequest, within scope: any RequestScope, limit: @escaping @Sendable (Int) -> Int?,
+        onProgress: (@Sendable (TransferProgress) -> Void)?
     ) async throws -> (URL, HTTPURLResponse) {
-        try await download(for: request, observation: RequestObservation(onDownload: onProgress, isStreamed: true, scope: scope))
+        let observation = RequestObservation(onDownload: onProgress, isStreamed: true, scope: scope)
+        return try await download(for: request, observation: observation, limit: limit)
     }
 
     nonisolated(nonsending) func download(
-        for request: URLRequest, observation: RequestObservation
+        for request: URLRequest, observation: RequestObservation, limit: (@Sendable (Int) -> Int?)?
     ) async throws -> (URL, HTTPURLResponse) {
-        guard let flight = observation.flight ?? flights?.begin(request) else { return try await save(request, observation) }
+        guard let flight = observation.flight ?? flights?.begin(request) else { return try await save(request, observation, limit) }
         var observation = observation
         observation.flight = flight
         return try await flight.run { [self, observation] in
-            try await save(request, observation)
+            try await save(request, observation, limit)
         } discard: {
             try? FileManager.default.removeItem(at: $0.0)
         }
     }
 
-    private func save(_ request: URLRequest, _ observation: RequestObservation) async throws -> (URL, HTTPURLResponse) {
+    private func save(
+        _ request: URLRequest, _ observation: RequestObservation, _ limit: (@Sendable (Int) -> Int?)?
+    ) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request, isAdmitted: observation.isAdmitted) {
             let (data, head) = try await wrappedData(for: request, isStreamed: true)
             var file = try DownloadFile()
@@ -59,7 +64,7 @@ extension ApproovSession {
             let head = try performer.head(of: sent)
             var file = try DownloadFile()
             do {
-                for try await part in sent.response.body { try file.write(part) }
+                try await file.write(sent.response.body, upTo: limit?(head.statusCode))
             } catch {
                 throw error.asApproovError(isRepeatable: sent.isIdempotent)
             }

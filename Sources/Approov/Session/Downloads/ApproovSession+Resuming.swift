@@ -33,7 +33,7 @@ extension ApproovSession {
         for request: URLRequest, resuming token: ResumeToken?, onToken: (@Sendable (ResumeToken) -> Void)? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
-        try await download(for: request, resuming: token, within: nil, onToken: onToken, onProgress: onProgress)
+        try await download(for: request, resuming: token, within: nil, otherLimit: nil, onToken: onToken, onProgress: onProgress)
     }
 
     /// Performs a request within a scope, like ``download(for:resuming:onToken:onProgress:)``.
@@ -42,18 +42,21 @@ extension ApproovSession {
     ///   - request: The request.
     ///   - token: The token of the download that broke off; nil for a new download.
     ///   - scope: Surrounds the request; nil for none.
+    ///   - otherLimit: The most bytes to read of a response with another status than 200, 206 and 416; nil for the whole body.
     ///   - onToken: Called with a token from which a later call can resume; must not block.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
     /// - Returns: The URL of a file with mode 0600, and the response's head.
     /// - Throws: The errors of ``download(for:resuming:onToken:onProgress:)``.
     nonisolated(nonsending) package func download(
-        for request: URLRequest, resuming token: ResumeToken?, within scope: (any RequestScope)?,
+        for request: URLRequest, resuming token: ResumeToken?, within scope: (any RequestScope)?, otherLimit: Int?,
         onToken: (@Sendable (ResumeToken) -> Void)?, onProgress: (@Sendable (TransferProgress) -> Void)?
     ) async throws -> (URL, HTTPURLResponse) {
-        guard let flight = flights?.begin(request) else { return try await resume(request, token, scope, onToken, onProgress, nil) }
+        guard let flight = flights?.begin(request) else {
+            return try await resume(request, token, scope, otherLimit, onToken, onProgress, nil)
+        }
         do {
             return try await flight.run { [self] in
-                try await resume(request, token, scope, onToken, onProgress, flight)
+                try await resume(request, token, scope, otherLimit, onToken, onProgress, flight)
             } discard: {
                 try? FileManager.default.removeItem(at: $0.0)
             }
@@ -65,8 +68,8 @@ extension ApproovSession {
     }
 
     private func resume(
-        _ request: URLRequest, _ token: ResumeToken?, _ scope: (any RequestScope)?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
-        _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
+        _ request: URLRequest, _ token: ResumeToken?, _ scope: (any RequestScope)?, _ otherLimit: Int?,
+        _ onToken: (@Sendable (ResumeToken) -> Void)?, _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ flight: RequestFlight?
     ) async throws -> (URL, HTTPURLResponse) {
         if try isWrapped(request) {
             throw ApproovError(
@@ -78,8 +81,9 @@ extension ApproovSession {
             RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight, isAdmitted: true, scope: scope))
         do {
             // At most one more attempt: without a token, no answer is foreign.
-            guard let result = try await download(request, token, onToken, onProgress, observation) else {
-                guard let fresh = try await download(request, token.map(Self.restarted), onToken, onProgress, observation) else {
+            guard let result = try await download(request, token, otherLimit, onToken, onProgress, observation) else {
+                let restarted = token.map(Self.restarted)
+                guard let fresh = try await download(request, restarted, otherLimit, onToken, onProgress, observation) else {
                     throw ApproovError(.networkingError, "the server sent a part of the content that was not requested; try again later")
                 }
                 return fresh
@@ -103,14 +107,14 @@ extension ApproovSession {
     ///
     /// A request that is wiped leaves no file, not even that of the token, which is the same user's.
     private func download(
-        _ request: URLRequest, _ token: ResumeToken?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
+        _ request: URLRequest, _ token: ResumeToken?, _ otherLimit: Int?, _ onToken: (@Sendable (ResumeToken) -> Void)?,
         _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ observation: RequestObservation
     ) async throws -> (URL, HTTPURLResponse)? {
         let prepared = try ResumableDownload.prepare(request, resuming: token)
         // Before anything is sent, so that a token that cannot be used costs nothing.
         var file = try token.map { try DownloadFile(resuming: $0.file, size: $0.offset) } ?? DownloadFile()
         do {
-            switch try await fill(&file, request, prepared, token, onToken, onProgress, observation) {
+            switch try await fill(&file, request, prepared, token, otherLimit, onToken, onProgress, observation) {
             case .content(let head): return (file.keep(), head)
             case .other(let url, let head): return (url, head)
             case .foreign: return nil
@@ -132,7 +136,7 @@ extension ApproovSession {
     }
 
     private func fill(
-        _ file: inout DownloadFile, _ request: URLRequest, _ prepared: URLRequest, _ token: ResumeToken?,
+        _ file: inout DownloadFile, _ request: URLRequest, _ prepared: URLRequest, _ token: ResumeToken?, _ otherLimit: Int?,
         _ onToken: (@Sendable (ResumeToken) -> Void)?, _ onProgress: (@Sendable (TransferProgress) -> Void)?,
         _ observation: RequestObservation
     ) async throws -> Filled {
@@ -165,7 +169,7 @@ extension ApproovSession {
                 .permanentError, "the server reports that there is no rest of the download (416): download again without the token")
         case .other:
             var other = try DownloadFile()
-            for try await part in sent.response.body { try other.write(part) }
+            try await other.write(sent.response.body, upTo: otherLimit)
             try observation.flight?.check()
             observation.call?.finish(received: other.size)
             return .other(other.keep(), head)

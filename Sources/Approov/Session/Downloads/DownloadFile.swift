@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClient
 
 /// A temporary file that only its owner may read (mode 0600), written part by part and removed unless kept.
 ///
@@ -102,6 +103,22 @@ struct DownloadFile: ~Copyable {
             }
         }
         size += part.count
+    }
+
+    /// Appends a body, or what comes of it until the file has a size.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - limit: The size, in bytes; nil for the whole body.
+    /// - Throws: An error of the body, or of ``write(_:)``.
+    mutating func write(_ body: ResponseBody, upTo limit: Int?) async throws {
+        for try await part in body {
+            guard let limit, part.count >= limit - size else {
+                try write(part)
+                continue
+            }
+            return try write(Array(part.prefix(limit - size)))
+        }
     }
 
     /// Removes what comes after the first bytes, and writes on there.

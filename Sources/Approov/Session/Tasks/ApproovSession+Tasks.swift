@@ -88,7 +88,7 @@ extension ApproovSession {
     /// - Returns: The task, not started.
     public func downloadTask(with request: URLRequest, completionHandler: @escaping DownloadHandler) -> ApproovTask {
         fileTask(request, completionHandler) { session, observation in
-            try await session.download(for: request, observation: observation)
+            try await session.download(for: request, observation: observation, limit: nil)
         }
     }
 
