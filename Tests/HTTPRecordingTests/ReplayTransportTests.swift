@@ -187,6 +187,17 @@ import Testing
         try await refusal(naming: "damaged.json")
     }
 
+    @Test("A head that is nested 10,000 levels deep is refused by the name of its file", arguments: ["[", "{\"a\":"])
+    func deepJSON(opening: String) async throws {
+        let closing = opening == "[" ? "]" : "}"
+        let open = String(repeating: opening, count: 10_000)
+        let deep = open + "1" + String(repeating: closing, count: 10_000)
+        for text in [deep, open, #"{"extra":\#(deep),"# + String(head().dropFirst())] {
+            try site.write(text, to: "damaged.json")
+            try await refusal(naming: "damaged.json is damaged: the JSON text is nested deeper than")
+        }
+    }
+
     @Test("An exchange that was cut at any byte is refused")
     func truncated() async throws {
         try await site.record([TransportRequest("https://api.test/")]) { TransportResponse("body", to: $0, [.contentType: "text/plain"]) }

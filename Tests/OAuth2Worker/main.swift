@@ -2,11 +2,12 @@
 //
 //     oauth2-worker store FOLDER KEY NAME
 //     oauth2-worker remove FOLDER KEY
-//     oauth2-worker requests FOLDER KEY ROOTS SERVER ROUNDS COUNT
+//     oauth2-worker requests FOLDER KEY ROOTS SERVER ROUNDS COUNT [default]
 //
 // "store" stores the access token NAME, and "remove" removes the token, on the main thread alone, so that tests can count their system
 // calls. In each of ROUNDS rounds, "requests" sends COUNT requests at once to SERVER/api with a token that has expired by the process's own
-// clock, and prints the answers.
+// clock, and prints the answers. The session wraps an ephemeral one, or with "default" the default one, whose cookies Foundation writes to
+// the disk.
 import ApproovBase
 import CertificatePinning
 import Foundation
@@ -42,8 +43,9 @@ func requests(_ arguments: [String], _ store: FileTokenStore) async throws {
     let trustManager = ApproovTrustManager(anchors: try TrustAnchors(pem: String(contentsOfFile: arguments[4], encoding: .utf8)))
     let credentials = try OAuth2Credentials(
         endpoints: OAuth2Endpoints(client: client(arguments[5]), trustManager: trustManager, clock: clock), store: store)
+    let wrapped: URLSessionConfiguration = arguments.last == "default" ? .default : .ephemeral
     let session = try ApproovSession(
-        wrapping: URLSession(configuration: .ephemeral), service: nil, trustManager: trustManager,
+        wrapping: URLSession(configuration: wrapped), service: nil, trustManager: trustManager,
         interceptors: [OAuth2Interceptor(credentials, hosts: [HostPattern("localhost")])])
     guard let url = URL(string: arguments[5] + "/api"), let rounds = Int(arguments[6]), let count = Int(arguments[7]) else {
         throw CocoaError(.fileNoSuchFile)

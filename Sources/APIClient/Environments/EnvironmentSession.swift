@@ -2,7 +2,7 @@ public import Approov
 internal import ApproovBase
 internal import CertificatePinning
 public import Foundation
-internal import FoundationNetworking
+public import FoundationNetworking
 internal import HTTPClient
 internal import HTTPRecording
 public import Logging
@@ -13,7 +13,8 @@ internal import Synchronization
 /// ``use(_:)`` makes a new session, with its own service, tokens, pins, cookies and connections. Requests that are under way stay in the
 /// old environment until they end; later ones go to the new one. Take ``current`` once for requests that belong together.
 ///
-/// Each session keeps its cookies in memory. No other environment gets them, and neither does a later session of the same one.
+/// Each session keeps its cookies in memory: no other environment gets them, and neither does a later session of the same one. Only an app
+/// that gives sessions another configuration changes that.
 ///
 /// A client certificate belongs to its environment too: see ``APIEnvironment/presenting(_:)``.
 ///
@@ -43,6 +44,7 @@ public final class EnvironmentSession: Sendable {
     private let configure: SessionSettings
     private let adjust: @Sendable (APIEnvironment, inout APIClient) throws -> Void
     private let makeService: ServiceMaker
+    private let wrapping: @Sendable (APIEnvironment) -> URLSessionConfiguration
     private let state: Mutex<Current>
     /// Held while a session is made, so that of two calls of ``use(_:)`` the later one wins.
     private let change = Mutex(())
@@ -57,21 +59,25 @@ public final class EnvironmentSession: Sendable {
     ///     `OAuth2Endpoints(client:service:)` attests log-ins. A local environment replaces the transport by its recording.
     ///   - adjust: Changes the settings of a new client, such as its headers and rules.
     ///   - makeService: Makes the service of an environment, for example with a development key.
+    ///   - wrapping: Makes the configuration that a new session wraps, with its timeouts, proxies and additional headers. Return a new
+    ///     ephemeral one each time: what comes from `.default` has the cookies of the whole process, so that one environment would send
+    ///     another one's, and Foundation writes them to the disk.
     /// - Throws: What ``use(_:)`` throws.
     public convenience init(
         _ environment: APIEnvironment, stateDirectory: URL, logger: Logger = Logger(label: "approov.environment"),
         configure: @escaping SessionSettings = { _, _, _ in },
         adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in },
-        makeService: @escaping ServiceMaker = { try ApproovService(configuration: $0, stateDirectory: $1) }
+        makeService: @escaping ServiceMaker = { try ApproovService(configuration: $0, stateDirectory: $1) },
+        wrapping: @escaping @Sendable (APIEnvironment) -> URLSessionConfiguration = { _ in .ephemeral }
     ) throws {
         try self.init(
-            environment, stateDirectory: stateDirectory, anchors: nil, logger: logger, makeService: makeService, configure: configure,
-            adjust: adjust)
+            environment, stateDirectory: stateDirectory, anchors: nil, logger: logger, makeService: makeService, wrapping: wrapping,
+            configure: configure, adjust: adjust)
     }
 
     init(
         _ environment: APIEnvironment, stateDirectory: URL, anchors: TrustAnchors?, logger: Logger, makeService: @escaping ServiceMaker,
-        configure: @escaping SessionSettings,
+        wrapping: @escaping @Sendable (APIEnvironment) -> URLSessionConfiguration, configure: @escaping SessionSettings,
         adjust: @escaping @Sendable (APIEnvironment, inout APIClient) throws -> Void = { _, _ in }
     ) throws {
         self.stateDirectory = stateDirectory
@@ -80,7 +86,8 @@ public final class EnvironmentSession: Sendable {
         self.configure = configure
         self.adjust = adjust
         self.makeService = makeService
-        let first = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure, adjust)
+        self.wrapping = wrapping
+        let first = try Self.make(environment, stateDirectory, anchors, logger, makeService, wrapping, configure, adjust)
         state = Mutex(first)
     }
 
@@ -105,7 +112,7 @@ public final class EnvironmentSession: Sendable {
     ///   set up. The old environment then stays in use.
     public func use(_ environment: APIEnvironment) throws {
         try change.withLock { _ in
-            let next = try Self.make(environment, stateDirectory, anchors, logger, makeService, configure, adjust)
+            let next = try Self.make(environment, stateDirectory, anchors, logger, makeService, wrapping, configure, adjust)
             // The old session is released outside of the lock.
             let old = state.withLock { state in
                 defer { state = next }
@@ -117,7 +124,7 @@ public final class EnvironmentSession: Sendable {
 
     private static func make(
         _ environment: APIEnvironment, _ stateDirectory: URL, _ anchors: TrustAnchors?, _ logger: Logger, _ makeService: ServiceMaker,
-        _ configure: SessionSettings,
+        _ wrapping: (APIEnvironment) -> URLSessionConfiguration, _ configure: SessionSettings,
         _ adjust: (APIEnvironment, inout APIClient) throws -> Void
     ) throws -> Current {
         do {
@@ -133,9 +140,8 @@ public final class EnvironmentSession: Sendable {
                     .invalidEnvironment,
                     "it sets trust to pinned, but has neither an account's configuration nor pins: add one, or use pathValidation")
             }
-            // The default configuration has the cookies of the whole process, so that one environment would send another one's.
             let session = try ApproovSession(
-                wrapping: URLSession(configuration: .ephemeral), service: service,
+                wrapping: URLSession(configuration: wrapping(environment)), service: service,
                 trustManager: try trust(of: environment, anchors, logger), configuration: configuration)
             var client = try APIClient(base: environment.baseURL, session: session)
             try adjust(environment, &client)

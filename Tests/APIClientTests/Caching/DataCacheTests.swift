@@ -57,6 +57,24 @@ import Testing
 
     // MARK: What is kept
 
+    @Test("Unless the app names another capacity, the cache has 60 MiB: it keeps a response of just under a quarter, and none of a quarter")
+    func standardCapacity() async throws {
+        let cache = DataCache()
+        let quarter = 15 << 20
+        for (size, isKept) in [(quarter - 4_096, true), (quarter, false)] {
+            let transport = InProcessTransport { request in
+                let body = ResponseBody(bytes: [UInt8](repeating: 1, count: size))
+                return TransportResponse(status: 200, headerFields: [.cacheControl: "max-age=3600"], url: request.url, body: body)
+            }
+            let session = try ApproovSession(
+                wrapping: URLSession(configuration: .ephemeral), service: nil, configuration: .over(transport))
+            for isSecond in [false, true] {
+                let result = try await session.cachedData(for: URLRequest("https://api.test/"), in: cache)
+                #expect(result.data.count == size && result.isFromCache == (isSecond && isKept))
+            }
+        }
+    }
+
     @Test("A fresh response comes from the cache, and a stale one from the server")
     func fresh() async throws {
         let setting = try Setting()
@@ -472,6 +490,29 @@ import Testing
         var answers: Set<String> = []
         for task in others { answers.insert(try await task.value) }
         #expect(answers == ["1", "2"] && setting.world.apiRequests.count == 3)
+    }
+
+    @Test("A caller that waited for another one's failed request is still answered by a session that finishes")
+    func finishing() async throws {
+        let setting = try Setting()
+        let session = try setting.session()
+        let (gate, api) = (Gate(), setting.world.api.value)
+        setting.world.api.value = { request in
+            guard setting.world.apiRequests.count == 1 else { return try await api(request) }
+            try await gate.wait()
+            throw TransportError(.connectionLost, "reset")
+        }
+        let failed = Task { try await setting.get(session) }
+        #expect(await eventually { gate.waiterCount == 1 })
+        var patient = URLRequest("https://api.test/")
+        patient.timeoutInterval = 300
+        let request = patient
+        let other = Task { try await session.cachedData(for: request, in: setting.cache).data }
+        #expect(await eventually { setting.cache.waiterCount == 2 })
+        session.finishTasksAndInvalidate()
+        gate.open()
+        await #expect(throws: ApproovError(.networkingError, "")) { try await failed.value }
+        #expect(try await other.value == Data("1".utf8) && setting.world.apiRequests.count == 2)
     }
 
     @Test("A response that one session's validators refuse fails no request of another session")

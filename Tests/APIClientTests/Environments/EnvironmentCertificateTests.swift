@@ -33,7 +33,7 @@ import Testing
     private func session(_ environment: APIEnvironment) throws -> EnvironmentSession {
         try EnvironmentSession(
             environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent,
-            makeService: { _, _ in throw CocoaError(.fileNoSuchFile) }, configure: { _, _, _ in })
+            makeService: { _, _ in throw CocoaError(.fileNoSuchFile) }, wrapping: { _ in .ephemeral }, configure: { _, _, _ in })
     }
 
     private func isAccepted(_ api: EnvironmentSession) async throws -> Bool {

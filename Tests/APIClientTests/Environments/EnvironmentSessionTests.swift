@@ -33,6 +33,7 @@ import Testing
                 guard let world else { throw CocoaError(.fileNoSuchFile) }
                 return world.service
             },
+            wrapping: { _ in .ephemeral },
             configure: { environment, _, configuration in
                 configuration.transport = transport
                 struct Credential: RequestInterceptor {
@@ -100,6 +101,7 @@ import Testing
                 #expect(folder.lastPathComponent == "a")
                 return world.service
             },
+            wrapping: { _ in .ephemeral },
             configure: { _, service, configuration in
                 configuration.transport = transport
                 seen.change { $0.append(service) }
@@ -109,18 +111,70 @@ import Testing
         #expect(seen.value.count == 2 && seen.value[1] == nil && api.current.service == nil)
     }
 
+    /// Notes the cookies that requests carry.
+    private struct CookieWitness: RequestInterceptor {
+        let cookies: Shared<[String?]>
+
+        func adapt(_ request: URLRequest) async throws -> URLRequest {
+            cookies.change { $0.append(request.value(forHTTPHeaderField: "Cookie")) }
+            return request
+        }
+    }
+
     @Test("A cookie stays in the session that got it: neither another environment nor a later session of the same one sends it")
     func cookies() async throws {
+        // A host of this test alone, because the whole process shares the cookies of Foundation's default session.
+        let host = "cookies-of-environments.test"
+        let url = "https://\(host)/"
+        let recordings = folder.url.appending(path: "recordings")
+        try FileManager.default.createDirectory(at: recordings, withIntermediateDirectories: false)
+        let head = #"{"request":{"method":"GET","url":"\#(url)"},"response":{"status":200,"fields":["Set-Cookie: id=1; Path=/"]}}"#
+        try folder.write(head, to: "recordings/1.json")
+        let local = APIEnvironment.Source.local(recordings: recordings)
         let transport = InProcessTransport { request in
             TransportResponse(status: 200, headerFields: [.setCookie: "id=1; Path=/"], url: request.url)
         }
-        let api = try session(environment("a"), transport)
-        for _ in 1...2 { _ = try await status(api.session) }
-        for name in ["b", "a"] {
-            try api.use(environment(name))
-            _ = try await status(api.session)
+        let cookies = Shared<[String?]>([])
+        let api = try EnvironmentSession(
+            environment("a", url), stateDirectory: folder.url, logger: .silent,
+            configure: { _, _, configuration in
+                configuration.transport = transport
+                configuration.interceptors = [CookieWitness(cookies: cookies)]
+            })
+        let others = try [
+            environment("b", url), environment("a", url), environment("local", url, local), environment("local", url, local),
+            environment("a", url),
+        ]
+        for _ in 1...2 { _ = try await status(api.session, url) }
+        for environment in others {
+            try api.use(environment)
+            for _ in 1...2 { _ = try await status(api.session, url) }
         }
-        #expect(transport.requests.map { $0.headerFields[.cookie] } == [nil, "id=1", nil, nil])
+        func seen(by sessions: Int) -> [String?] { (0..<2 * sessions).map { $0.isMultiple(of: 2) ? nil : "id=1" } }
+        #expect(cookies.value == seen(by: 6))
+        // The recording answered the requests of the two local sessions.
+        #expect(transport.requests.map { $0.headerFields[.cookie] } == seen(by: 4))
+        let shared = HTTPCookieStorage.shared.cookies ?? []
+        #expect(!shared.contains { $0.domain == host })
+    }
+
+    @Test("Each session wraps the configuration that the app makes for its environment, whose timeouts and headers apply")
+    func wrapped() async throws {
+        let transport = InProcessTransport(status: 200)
+        let api = try EnvironmentSession(
+            environment("a"), stateDirectory: folder.url, logger: .silent, configure: { $2.transport = transport },
+            wrapping: { environment in
+                let configuration = URLSessionConfiguration.ephemeral
+                configuration.timeoutIntervalForRequest = environment.name == "a" ? 7 : 9
+                configuration.httpAdditionalHeaders = ["X-App": environment.name]
+                return configuration
+            })
+        #expect(try await status(api.session) == 200)
+        try api.use(environment("b"))
+        #expect(try await status(api.session) == 200)
+        let name = try #require(HTTPField.Name("X-App"))
+        #expect(transport.requests.map { $0.headerFields[name] } == ["a", "b"])
+        #expect(transport.requests.map(\.options.idleTimeout) == [.seconds(7), .seconds(9)])
     }
 
     @Test("Each attested environment has its own folder, and one that cannot be set up leaves the old one in use")
@@ -167,7 +221,7 @@ import Testing
             let environment = try environment("a", trust: .pinned, pins: [pin, other])
             return try EnvironmentSession(
                 environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent, makeService: { _, _ in world.service },
-                configure: { $2.transport = transport })
+                wrapping: { _ in .ephemeral }, configure: { $2.transport = transport })
         }
         #expect(try await status(api(leaf.pin).session) == 200)
         await #expect(throws: ApproovError(.pinningError, "")) { try await status(api(TestKey().pin).session) }

@@ -70,6 +70,24 @@ import Testing
         #expect(world.transport.requests.isEmpty)
     }
 
+    @Test("An interceptor that throws ends the request before a token is fetched, and neither the authority nor the API gets anything")
+    func refusedByInterceptor() async throws {
+        struct Refusal: Error {}
+        let (log, refuses) = (Shared<[String]>([]), Shared(true))
+        let world = try world(log)
+        let witness = Witness(log: log) { if refuses.value { throw Refusal() } }
+        let session = try world.session(interceptors: [witness], bindHeader: "Authorization")
+        let error = await #expect(throws: ApproovError.self) { try await session.data(for: URLRequest("https://api.test/")) }
+        #expect(error?.code == .interceptorError && error?.cause is Refusal)
+        #expect(world.transport.requests.isEmpty && world.service.cachedTokenCount == 0)
+        // Without the refusal, the same session gets a token and sends the request.
+        log.value = []
+        refuses.value = false
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(log.value == ["interceptors: ", "token", "transport: with token", "response"])
+        #expect(world.service.cachedTokenCount == 1)
+    }
+
     @Test("Each redirect starts from the caller's own request, without the headers that the stations added")
     func redirect() async throws {
         let log = Shared<[String]>([])

@@ -1,4 +1,5 @@
 import Approov
+import ApproovBase
 import ApproovTesting
 import Foundation
 import HTTPClient
@@ -148,6 +149,21 @@ import Testing
         let error = try #require(await error(200, body))
         #expect(error.code == .responseMalformed)
         #expect(!error.description.contains("SEC"))
+    }
+
+    @Test("An answer that is nested 10,000 levels deep is refused, and no value of it is in the error", arguments: ["[", "{\"a\":"])
+    func deepJSON(opening: String) async throws {
+        let closing = opening == "[" ? "]" : "}"
+        let open = String(repeating: opening, count: 10_000)
+        let deep = open + "1" + String(repeating: closing, count: 10_000)
+        for body in [deep, open, #"{"access_token":"SECRET","token_type":"Bearer","extra":\#(deep)}"#] {
+            let error = try #require(await error(200, body))
+            #expect(error.code == .responseMalformed && error.cause is JSONError)
+            #expect(!error.description.contains("SECRET") && error.description.contains("nested deeper"))
+        }
+        // Nor is such an answer taken for the server's refusal, which would end the log-in.
+        let refusal = try #require(await error(400, #"{"error":"invalid_grant","extra":\#(deep)}"#))
+        #expect(refusal.code == .responseMalformed && refusal.serverError == nil)
     }
 
     @Test("A success that is not application/json is refused", arguments: ["text/html", "text/plain", "application/x-www-form-urlencoded"])

@@ -1,11 +1,36 @@
 import ApproovBase
 import ApproovTesting
 import Foundation
+import TestTags
 import Testing
 
 @testable import OAuth2
 
 @Suite struct WrappingKeyTests {
+    private static let python = ProcessInfo.processInfo.environment["APPROOV_PYTHON"] ?? "python3"
+
+    /// Opens a token's file with OpenSSL's scrypt and the primitives of the package cryptography, and prints the record.
+    private static let opening = """
+        import hashlib, pathlib, sys
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        file, salt, passphrase, token_key = sys.argv[1:]
+        file = pathlib.Path(file).read_bytes()
+        master = hashlib.scrypt(
+            passphrase.encode(), salt=pathlib.Path(salt).read_bytes(), n=2**17, r=8, p=1, maxmem=2**28, dklen=32)
+        key = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"approov OAuth2 token file").derive(master)
+        record = ChaCha20Poly1305(key).decrypt(file[12:24], file[24:], file[:12] + token_key.encode())
+        sys.stdout.buffer.write(record)
+        """
+
+    private static func canOpen() async -> Bool {
+        let run = try? await ChildProcess.run(
+            URL(filePath: "/usr/bin/env"), [python, "-c", "import cryptography, hashlib; hashlib.scrypt"])
+        return run?.exitCode == 0
+    }
+
     private func thrown(_ key: WrappingKey, in folder: TemporaryFolder) -> OAuth2Error.Code? {
         code(as: OAuth2Error.self) { try key.bytes(folder: folder.path) }
     }
@@ -53,6 +78,35 @@ import Testing
         #expect(try WrappingKey.passphrase("correct horsf").bytes(folder: folder.path) != key)
         #expect(try WrappingKey.passphrase("correct horse").bytes(folder: other.path) != key)
         #expect(thrown(.passphrase(""), in: folder) == .configurationError)
+    }
+
+    @Test("The key of a passphrase is the one that another implementation of scrypt derives with 131,072 rounds, 8 and 1")
+    func knownKey() throws {
+        let folder = try TemporaryFolder()
+        try PrivateFile(path: folder.path("wrapping.salt")).write(Array(0..<16))
+        let key = try WrappingKey.passphrase("correct horse").bytes(folder: folder.path)
+        // hashlib.scrypt(b"correct horse", salt=bytes(range(16)), n=2**17, r=8, p=1, maxmem=2**28, dklen=32) of Python 3.
+        #expect(Base64.encode(key) == "TGvJUUU1CgfkAA5rR1GVoLnHJ8JaBRe7wqx27cEOQmw=")
+    }
+
+    @Test(
+        "Python opens the file of a token with the passphrase and the salt beside it",
+        .tags(.processes), .enabled("pip install cryptography, or set APPROOV_PYTHON") { await Self.canOpen() })
+    func otherImplementation() async throws {
+        let folder = try TemporaryFolder()
+        let store = FileTokenStore(directory: folder.file("tokens"), key: .passphrase("correct hörse"))
+        let (key, token) = (try Samples.key("alice"), try Samples.token("ACCESS", refresh: "REFRESH"))
+        try await store.store(token, for: key)
+        func record(_ passphrase: String) async throws -> ChildProcess.Run {
+            try await ChildProcess.run(
+                URL(filePath: "/usr/bin/env"),
+                [Self.python, "-c", Self.opening, store.path(key), folder.path("tokens/wrapping.salt"), passphrase, key.text])
+        }
+        let run = try await record("correct hörse")
+        try #require(run.exitCode == 0, "\(run.errors)")
+        #expect(TokenRecord.token(in: Array(run.data)) == token)
+        let wrong = try await record("correct horse")
+        #expect(wrong.exitCode == 1 && wrong.errors.contains("InvalidTag") && wrong.data.isEmpty)
     }
 
     @Test("A key of the app's own source must have 32 bytes")

@@ -68,7 +68,12 @@ extension NameUse {
                 "local", baseURL: url("https://api.localhost:9443/"), source: APIEnvironment.Source.local(recordings: sampleRecording),
                 trust: .pathValidation)
             let api: EnvironmentSession = try EnvironmentSession(
-                local, stateDirectory: folder.url, logger: .silent, configure: { $2.transport = transport })
+                local, stateDirectory: folder.url, logger: .silent, configure: { $2.transport = transport },
+                wrapping: { environment in
+                    let configuration = URLSessionConfiguration.ephemeral
+                    configuration.httpAdditionalHeaders = ["X-App": environment.name]
+                    return configuration
+                })
             #expect(try await !api.client.resource("notes").send(.get).data.isEmpty && transport.requests.isEmpty)
             let source = APIEnvironment.Source.remote(configuration: nil)
             try api.use(APIEnvironment("a", baseURL: url("https://a.test/v1/"), source: source, trust: .pathValidation))
@@ -77,6 +82,7 @@ extension NameUse {
             try api.use(APIEnvironment.named("b", from: URL(filePath: file)))
             _ = try await api.client.resource("notes").send(.get)
             #expect(transport.requests.map(\.url.text) == ["https://a.test/v1/notes", "https://b.test/notes"])
+            #expect(transport.requests.map { field("X-App", of: $0) } == ["a", "b"])
         },
         NameUse("useSSLPinning") { (world) async throws in
             let root = world.account.root
@@ -93,7 +99,7 @@ extension NameUse {
                     "a", baseURL: url("https://\(host)/"), source: .remote(configuration: configuration), trust: trust, pins: Set(pins))
                 let api = try EnvironmentSession(
                     environment, stateDirectory: folder.url, anchors: .of(root), logger: .silent, makeService: { _, _ in world.service },
-                    configure: { $2.transport = transport })
+                    wrapping: { _ in .ephemeral }, configure: { $2.transport = transport })
                 return try await NameUse.isAnswered(api.session, environment.baseURL)
             }
             let (backup, wrong) = (try TestKey().pin, try TestKey().pin)

@@ -58,10 +58,13 @@ extension NameUse {
             #expect(world.apiRequests.count == 2)
         },
         NameUse("NetworkReachability") { (_) async throws in
-            let monitor: NetworkMonitor = NetworkMonitor()
-            #expect([.reachable, .unreachable, .unknown].contains(monitor.status))
+            let monitor: NetworkMonitor = NetworkMonitor(testing: .unreachable)
+            #expect(monitor.status == .unreachable)
             var changes = monitor.changes.makeAsyncIterator()
-            #expect(await changes.next() != nil)
+            #expect(await changes.next() == .unreachable)
+            monitor.publish(.reachable)
+            #expect(monitor.status == .reachable)
+            #expect(await changes.next() == .reachable)
         },
         NameUse("NetworkReachability(hostName:)") { (_) async throws in
             let monitor: NetworkMonitor = NetworkMonitor(testing: .unreachable) { $0.name == "192.0.2.7" }

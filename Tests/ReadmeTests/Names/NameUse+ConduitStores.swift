@@ -42,7 +42,14 @@ extension NameUse {
             #expect(try await store.token(for: key()) != nil)
         },
         NameUse("OAuth2TokenMemoryStore") { (_) async throws in
+            let store = MemoryTokenStore()
+            let token = try token()
+            try await store.store(token, for: key())
+            #expect(try await store.token(for: key()) == token)
+            // Another store knows nothing of it.
             #expect(try await MemoryTokenStore().token(for: key()) == nil)
+            try await store.remove(for: key())
+            #expect(try await store.token(for: key()) == nil)
         },
         NameUse("store(token:for:with:), tokenFor(client:authorization:)") { (_) async throws in
             let store: any TokenStore = MemoryTokenStore()
