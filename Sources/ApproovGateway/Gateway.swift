@@ -125,10 +125,12 @@ public struct Gateway: Service, CustomStringConvertible {
     /// Goes on with what the last gateway remembered; a gateway that cannot read it serves nevertheless.
     private func window() -> ReplayWindow {
         remembered.removeLeftovers(unchangedFor: 60)
+        let start = time.date
         do {
             // Only a gateway writes it, so the gateway's limits bound its length.
             if let content = try remembered.read(upTo: .max) {
-                guard let window = ReplayWindow(configuration.replay, continuing: content, uptime: time.uptime) else {
+                let window = ReplayWindow(configuration.replay, continuing: content, startedAt: start, uptime: time.uptime)
+                guard let window else {
                     throw FileError(
                         .fileUnreadable,
                         "\(remembered.path) is damaged, or another release wrote it; this gateway replaces it when it stops")
@@ -140,7 +142,7 @@ public struct Gateway: Service, CustomStringConvertible {
                 "the file of remembered requests cannot be read, so requests dated ahead of the clock before the start can be replayed",
                 metadata: ["error": "\(error)"])
         }
-        return ReplayWindow(configuration.replay, startedAt: time.date, uptime: time.uptime)
+        return ReplayWindow(configuration.replay, startedAt: start, uptime: time.uptime)
     }
 
     /// Removes what the last gateway remembered, because it does not name the requests that are served from now on.

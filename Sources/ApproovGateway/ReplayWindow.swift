@@ -172,6 +172,9 @@ final class ReplayWindow: Sendable {
     private let settings: GatewayConfiguration.Replay
     private let state: Mutex<State>
 
+    /// How long a restart takes at most, in seconds; after a longer one, clients with slow clocks are refused for a while.
+    private static let longestRestart: TimeInterval = 30
+
     /// Creates a window that knows no earlier requests.
     /// - Parameters:
     ///   - settings: How long and how many requests are remembered.
@@ -187,10 +190,16 @@ final class ReplayWindow: Sendable {
     /// It accepts the dates that the earlier one accepted, so that requests of clients with slow clocks are served after a restart, too.
     /// - Parameters:
     ///   - settings: How long and how many requests are remembered.
-    ///   - remembered: What the earlier window had to say in ``remembered(at:uptime:)``. No request was served since then.
+    ///   - remembered: What the earlier window had to say in ``remembered(at:uptime:)``.
+    ///   - startedAt: The clock's time. If what the earlier window said is older than a restart takes, the dates up to this time are refused:
+    ///     another gateway may have served since then, and may have been killed.
     ///   - uptime: The monotonic time.
-    init?(_ settings: GatewayConfiguration.Replay, continuing remembered: [UInt8], uptime: Duration) {
-        guard var numbers = CheckedNumbers.Reader(remembered), let state = State(&numbers, uptime: uptime) else { return nil }
+    init?(_ settings: GatewayConfiguration.Replay, continuing remembered: [UInt8], startedAt: Date, uptime: Duration) {
+        guard var numbers = CheckedNumbers.Reader(remembered), var state = State(&numbers, uptime: uptime) else { return nil }
+        // The earlier window ended at most a window after its earliest date.
+        if startedAt.timeIntervalSince(state.earliestDate) > settings.window / .seconds(1) + Self.longestRestart {
+            state.earliestDate = Self.nextSecond(startedAt)
+        }
         self.settings = settings
         self.state = Mutex(state)
     }

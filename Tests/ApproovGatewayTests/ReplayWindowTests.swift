@@ -14,10 +14,12 @@ import Testing
     }
 
     /// The window after a restart, for what the one before it had to say.
-    private func restart(_ bytes: [UInt8], _ change: (inout GatewayConfiguration.Replay) -> Void = { _ in }) throws -> ReplayWindow {
+    private func restart(
+        _ bytes: [UInt8], at time: TimeInterval = 0, _ change: (inout GatewayConfiguration.Replay) -> Void = { _ in }
+    ) throws -> ReplayWindow {
         var settings = GatewayConfiguration.Replay()
         change(&settings)
-        return try #require(ReplayWindow(settings, continuing: bytes, uptime: .zero))
+        return try #require(ReplayWindow(settings, continuing: bytes, startedAt: start + time, uptime: .zero))
     }
 
     /// Judges a request; dates and times are in seconds after the start.
@@ -246,6 +248,18 @@ import Testing
         #expect(judge(second, 2, date: 60, at: 130, uptime: 28) == .replayed)
     }
 
+    @Test("After longer than a restart takes, the dates up to the start are refused: another gateway may have served and been killed")
+    func oldFile() throws {
+        let first = window()
+        #expect(judge(first, 1, date: 100, at: 100) == .fresh)
+        let bytes = first.remembered(at: start + 101, uptime: .seconds(101))
+        let soon = try restart(bytes, at: 130)
+        #expect(judge(soon, 2, date: 129, at: 131, uptime: 1) == .fresh)
+        let late = try restart(bytes, at: 132)
+        #expect(judge(late, 2, date: 131, at: 133, uptime: 1) == .dateNeeded)
+        #expect(judge(late, 3, date: 133, at: 133, uptime: 1) == .fresh)
+    }
+
     @Test("A restart refuses no date that a client with a slow clock states, and a start that knows no earlier requests does")
     func slowClock() throws {
         let first = window()
@@ -357,7 +371,7 @@ import Testing
             for number in numbers { writer.add(number) }
             others.append(writer.finish())
         }
-        for other in others { #expect(ReplayWindow(.init(), continuing: other, uptime: .zero) == nil, "\(other)") }
+        for other in others { #expect(ReplayWindow(.init(), continuing: other, startedAt: start, uptime: .zero) == nil, "\(other)") }
     }
 
     @Test("Requests with refused dates count towards the limit, and are forgotten with age, not with their key")

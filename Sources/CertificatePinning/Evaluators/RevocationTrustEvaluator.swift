@@ -184,7 +184,8 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         case .problem(let problem): return .unknown("an earlier look-up failed: \(problem)")
         case nil: break
         }
-        var wasJudged = false
+        /// When the first answer came that proved to be none.
+        var receivedAt: Date?
         let places = self.lookups(about: issued)
         for (index, lookup) in places.enumerated() {
             guard let result = trust.lookupResults[lookup] else {
@@ -196,7 +197,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
                 problems.append("\(name) cannot be fetched: \(failure)")
                 continue
             }
-            wasJudged = true
+            receivedAt = min(receivedAt ?? result.receivedAt, result.receivedAt)
             let judged = judge(name, key, trust) {
                 switch lookup.kind {
                 case .ocsp: return try OCSPResponse.status(result.bytes, of: issued, at: trust.time)
@@ -220,11 +221,13 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
         }
         let problem = problems.joined(separator: "; ")
         // When failures are hard, a look-up that brought no answer at all is repeated at once, because it delays no other request.
-        if failure == .soft || wasJudged {
+        if failure == .soft || receivedAt != nil {
             let lifetime = failure == .soft ? Self.softProblemLifetime : Self.hardProblemLifetime
+            // An answer may have come for another request a moment ago.
+            let begun = min(receivedAt ?? trust.time, trust.time)
             cache.store(
                 .problem(Self.cut(problem, to: Self.maximumProblemLength)), of: key, at: trust.time,
-                until: trust.time.addingTimeInterval(lifetime))
+                until: begun.addingTimeInterval(lifetime))
         }
         return .unknown(problem)
     }

@@ -466,6 +466,11 @@ struct RevocationTrustEvaluatorTests {
             }
         }
         #expect(try refusal(evaluator, time: now.addingTimeInterval(31))?.reason == .lookupsUnavailable)
+        // The time counts from when the answer came, which may have been for another request.
+        let other = RevocationTrustEvaluator(sources: .crl)
+        let earlier = TrustLookupResult(of: TrustLookup(kind: .crl, url: Self.listURL), bytes: stale.bytes, receivedAt: now)
+        #expect(try refusal(other, crl: earlier, time: now.addingTimeInterval(29))?.reason == .revocationUnknown)
+        #expect(try refusal(other, time: now.addingTimeInterval(31))?.reason == .lookupsUnavailable)
         // A staple is judged all the same.
         let stapled = RevocationTrustEvaluator(sources: [.stapledResponse, .crl])
         #expect(try refusal(stapled, crl: stale, time: now)?.reason == .revocationUnknown)
