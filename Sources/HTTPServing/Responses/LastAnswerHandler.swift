@@ -15,9 +15,11 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var state = LastAnswerState()
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(let head) = unwrapInboundIn(data) else {
-            if state.receivedContent() { context.fireChannelRead(data) }
-            return
+        let head: HTTPRequestHead
+        switch unwrapInboundIn(data) {
+        case .head(let received): head = received
+        case .body: return pass(data, isEnd: false, context)
+        case .end: return pass(data, isEnd: true, context)
         }
         switch state.received(head) {
         case .drop: return
@@ -29,6 +31,14 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
             sendContinue(context)
             context.fireChannelRead(data)
         }
+    }
+
+    private func pass(_ data: NIOAny, isEnd: Bool, _ context: ChannelHandlerContext) {
+        if state.receivedContent(isEnd: isEnd) { context.fireChannelRead(data) }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if !state.isDeaf { context.read() }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

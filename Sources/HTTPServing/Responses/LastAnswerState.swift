@@ -14,6 +14,12 @@ struct LastAnswerState {
     private var isMarked = false
     /// The version of the request after which the client wants no other answer; nil before there is one.
     private var lastVersion: HTTPVersion?
+    /// Whether the last request asks for another protocol, which this server does not speak.
+    private var asksForUpgrade = false
+    /// Whether nothing more is read, because all of the last request has arrived.
+    ///
+    /// NIO's decoder takes what follows such a request for another protocol, and would keep all of it in memory.
+    private(set) var isDeaf = false
     /// Whether a request was refused, which ends the connection.
     private var isRefused = false
     /// Whether the request that is being received is not passed on.
@@ -37,16 +43,19 @@ struct LastAnswerState {
         }
         open += 1
         // HTTP/1.0 has no connections that stay open, except as an extension (RFC 9112, section 9.3), which this server does without.
-        if !head.isKeepAlive || head.version == .http1_0 { lastVersion = head.version }
+        asksForUpgrade = head.asksForUpgrade
+        if !head.isKeepAlive || head.version == .http1_0 || asksForUpgrade { lastVersion = head.version }
         isAwaited = head.expectsContinue
         return .pass
     }
 
     /// Takes in a part of a request's content, or its end.
     ///
+    /// - Parameter isEnd: Whether it is the end.
     /// - Returns: Whether the part is passed on.
-    mutating func receivedContent() -> Bool {
+    mutating func receivedContent(isEnd: Bool) -> Bool {
         isAwaited = false
+        if isEnd, asksForUpgrade { isDeaf = true }
         return !isDropping
     }
 
@@ -88,6 +97,12 @@ extension HTTPRequestHead {
     fileprivate var namesHost: Bool {
         let count = headers["Host"].count
         return count == 1 || count == 0 && version == .http1_0
+    }
+
+    /// Whether the client asks for another protocol or a tunnel (RFC 9110, sections 7.8 and 9.3.6).
+    fileprivate var asksForUpgrade: Bool {
+        method == .CONNECT
+            || headers.contains(name: "Upgrade") && headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
     }
 
     /// Whether the client waits for `100 (Continue)` before it sends the content (RFC 9110, section 10.1.1).

@@ -108,6 +108,7 @@ import Testing
             ("HTTP/1.0\r\n", "HTTP/1.0"), ("HTTP/1.0\r\nConnection: keep-alive\r\n", "HTTP/1.0"),
             ("HTTP/1.1\r\nHost: x\r\nConnection: Close\r\n", "HTTP/1.1"),
             ("HTTP/1.1\r\nHost: x\r\nConnection: x, close\r\n", "HTTP/1.1"),
+            ("HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n", "HTTP/1.1"),
         ])
     func last(rest: String, version: String) async throws {
         // So long that only the answer can end the connection while the client waits.

@@ -54,6 +54,37 @@ import Testing
 
     private func stop() { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
 
+    @Test(
+        "A request for another protocol or a tunnel is the last one, and nothing that follows it is read",
+        arguments: [HTTPMethod.GET, .CONNECT])
+    func upgrade(method: HTTPMethod) throws {
+        final class Reads: ChannelOutboundHandler {
+            typealias OutboundIn = HTTPServerResponsePart
+            var count = 0
+
+            func read(context: ChannelHandlerContext) {
+                count += 1
+                context.read()
+            }
+        }
+        let reads = Reads()
+        try channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        channel.read()
+        #expect(reads.count == 1)
+        var headers: HTTPHeaders = ["Host": "x"]
+        if method == .GET { headers.add(contentsOf: ["Connection": "keep-alive, Upgrade", "Upgrade": "h2c"]) }
+        try channel.writeInbound(
+            HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: method, uri: "/", headers: headers)))
+        channel.read()
+        #expect(reads.count == 2)
+        try end()
+        let before = reads.count
+        channel.read()
+        #expect(reads.count == before)
+        #expect(try answer() == "close")
+        #expect(try passed() == 1)
+    }
+
     @Test("On shutdown the handler adds Connection: close to the answer, and drops later requests")
     func last() throws {
         try ask()
