@@ -349,7 +349,7 @@ import Testing
         #expect(judge(second, 3, date: 40, at: 40, uptime: 4) == .dateNeeded)
     }
 
-    @Test("What is not whole, or is not what a window had to say, is damaged")
+    @Test("A file that is not whole, or that no window wrote, is damaged")
     func damaged() throws {
         let first = window()
         #expect(judge(first, 1, date: 1, at: 0) == .fresh)

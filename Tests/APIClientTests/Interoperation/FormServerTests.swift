@@ -100,7 +100,7 @@ struct FormServerTests {
         }
     }
 
-    /// What is left after each valid character was decoded from its percent-encoding, and no other byte.
+    /// The text after each valid character was decoded from its percent-encoding; no other byte is decoded.
     private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
         var (parser, iterator) = (Unicode.UTF8.ForwardParser(), bytes.makeIterator())
         var result: [UInt8] = []

@@ -59,7 +59,7 @@ import Testing
                 ])
     }
 
-    @Test("A byte sequence of a structured field is written as padded base64, and what is no base64 is malformed (RFC 9651, section 4.2.7)")
+    @Test("A byte sequence of a structured field is written as padded base64, and another text is malformed (RFC 9651, section 4.2.7)")
     func byteSequences() throws {
         let known = StructuredFields(["x-item": .item, "x-list": .list, "x-dict": .dictionary])
         let message = SignableMessage.request(
