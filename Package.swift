@@ -30,6 +30,7 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
@@ -113,7 +114,7 @@ let package = Package(
             name: "HTTPServing",
             dependencies: [
                 "ApproovBase", "CertificatePinning", httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, hummingbirdTLS, logging,
-                nioCore, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
+                nioCore, nioHPACK, nioHTTP1, nioHTTP2, nioSSL, nioTLS,
             ],
             swiftSettings: settings),
         .target(name: "OHTTP", dependencies: ["ApproovBase", crypto, httpTypes], swiftSettings: settings),
@@ -243,7 +244,7 @@ let package = Package(
             name: "HTTPServingTests",
             dependencies: [
                 "ApproovBase", "ApproovTesting", "HTTPServing", hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioEmbedded,
-                nioHTTP1, nioHTTP2, nioPosix, nioSSL, "TestTags",
+                nioHPACK, nioHTTP1, nioHTTP2, nioPosix, nioSSL, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -18,7 +18,6 @@ struct GatewayRoutes: Sendable {
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: HeadAnswers<GatewayRequestContext>())
         router.add(middleware: PlainErrors(methods: ["/gateway": "POST", "/ohttp-keys": "GET", "/health": "GET"]))
         router.post("/gateway", use: open)
         router.get("/ohttp-keys") { _, _ in

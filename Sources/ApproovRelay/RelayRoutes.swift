@@ -35,7 +35,6 @@ struct RelayRoutes: Sendable {
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: HeadAnswers<ConnectionContext>())
         router.add(middleware: PlainErrors(methods: ["/": "POST", "/health": "GET"]))
         router.post("/", use: relay)
         router.get("/health") { _, _ in Response.healthy }

@@ -10,6 +10,7 @@ public import NIOSSL
 ///     try await app.runService()
 ///
 /// - It serves TLS 1.2 and later, HTTP/2 and HTTP/1.1. HTTP/2 responses end in the form that libcurl needs (includes `EndStreamInstaller`).
+///   It removes the content of responses to HEAD, which a client would take for the start of the next response.
 /// - Each client (an IPv4 address, or an IPv6 /64) gets a share of the connections, and a few seconds for the TLS handshake and for the
 ///   first byte of a request. When all connections are in use, the server still accepts: the client with the most connections loses one.
 /// - Behind a load balancer that speaks the PROXY protocol, version 2, the client's address is the one that the balancer names. It counts

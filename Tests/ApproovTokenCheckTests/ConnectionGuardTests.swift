@@ -22,6 +22,15 @@ import Testing
     private func with(_ connections: ConnectionGuard, scheme: String, _ body: (RunningService) async throws -> Void) async throws {
         let router = Router(context: AddressContext.self)
         router.get("address") { _, context in context.address ?? "none" }
+        router.head("text") { _, _ in "text" }
+        router.head("stream") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "text"))
+                    try await writer.finish(nil)
+                })
+        }
         try await RunningService.with { onReady in
             Application(
                 router: router, server: connections.server, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
@@ -65,6 +74,18 @@ import Testing
             proxy.write("GET /address HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(await proxy.readText()?.hasSuffix("203.0.113.7") == true)
             withExtendedLifetime(crowd) {}
+        }
+    }
+
+    @Test("A guarded backend's answer to HEAD has no content, whatever its router sends, so the next answer begins in its place")
+    func headRequest() async throws {
+        try await with(try ConnectionGuard(tls: .none), scheme: "http") { service in
+            let client = try RawClient(port: service.port)
+            for path in ["/text", "/stream"] { client.write("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n") }
+            client.write("GET /address HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            let parts = await client.readToEnd().text.lowercased().split(separator: "\r\n\r\n")
+            #expect(parts.map { $0.prefix(12) } == ["http/1.1 200", "http/1.1 200", "http/1.1 200", "127.0.0.1"])
+            #expect(parts[0].contains("\r\ncontent-length: 4") && parts[1].contains("\r\ntransfer-encoding: chunked"))
         }
     }
 

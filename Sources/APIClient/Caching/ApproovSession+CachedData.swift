@@ -52,9 +52,10 @@ extension Resource {
         let request = try request(.get, query: query, body: nil, headers: headers).request
         let session = try client.connected.get()
         let result = try await session.cachedData(for: request, in: cache, limit: client.maximumBytes)
+        let response = try client.transformed(result.response)
         // The rules run again to judge the response, because it may come from the cache.
-        try result.response.check(statuses: statuses(for: request, in: nil))
-        return result
+        try response.check(statuses: statuses(for: request, in: nil))
+        return CachedData(data: response.data, head: response.head, isFromCache: result.isFromCache)
     }
 }
 

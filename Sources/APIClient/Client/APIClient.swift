@@ -51,6 +51,19 @@ public struct APIClient: Sendable {
     public var parameterEncoding = ParameterEncoding.json
     /// The statuses to accept; 200 to 299 by default.
     public var statuses = 200..<300
+    /// Changes each response before its status is judged and its content is decoded; nil, the default, for none.
+    ///
+    /// ```swift
+    /// client.transformResponse = { response in
+    ///     APIResponse(data: try decrypt(response.data), head: response.head)
+    /// }
+    /// ```
+    ///
+    /// Every request gets the changed response: those that return a value, an ``APIResponse`` or a ``CachedData``, whatever the status.
+    /// Validators and the retries see the response as it came, and the ``cache`` keeps it so. Streams and downloads are not changed.
+    ///
+    /// The closure runs on the caller's actor and must not block. What it throws is thrown to the caller.
+    public var transformResponse: (@Sendable (APIResponse) throws -> APIResponse)?
     /// The most bytes of a response, 16 MiB by default.
     public var maximumBytes = 16 << 20
     /// Keeps responses for ``Resource/cachedData(query:headers:)``; nil, the default, for none.
@@ -122,6 +135,9 @@ public struct APIClient: Sendable {
     /// - Returns: The session, which shares everything else with ``session``.
     /// - Throws: The session's `ApproovError` when it cannot have the interceptors.
     public func connectedSession() throws -> ApproovSession { try connected.get() }
+
+    /// The response as ``transformResponse`` changes it.
+    func transformed(_ response: APIResponse) throws -> APIResponse { try transformResponse?(response) ?? response }
 
     /// Puts parameters where ``parameterEncoding`` says.
     func encoded(_ parameters: some Encodable) throws -> (query: QueryValue?, body: (any BodySerializer)?) {

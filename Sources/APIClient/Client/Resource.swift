@@ -144,7 +144,7 @@ public struct Resource: Sendable {
         defer { removeCached(request, method) }
         let (data, head) = try await session.upload(
             for: request, body: content, limit: client.maximumBytes, within: AppliedRules.Scope(call: call), onProgress: onProgress)
-        return (APIResponse(data: data, head: head), statuses(for: request, in: call))
+        return (try client.transformed(APIResponse(data: data, head: head)), statuses(for: request, in: call))
     }
 
     /// Makes a request with the client's settings.

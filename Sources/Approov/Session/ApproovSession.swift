@@ -23,6 +23,7 @@ import Synchronization
 /// - Cookies: the storage, `httpShouldSetCookies`, which decides whether requests carry cookies, and the policy that never accepts cookies,
 ///   with which responses store none.
 /// - The proxies in `connectionProxyDictionary`.
+/// - `delegateQueue`, on which the completion handlers of tasks run.
 /// - `protocolClasses`. If one of them claims a request, as a mock does, the wrapped session performs the request. The exceptions are
 ///   requests to protected hosts and requests that must not be sent at all: plain http to a host with an evaluator, or any request to a
 ///   host without an evaluator where every host must have one. The session does not control what a protocol class sends, and the pins of

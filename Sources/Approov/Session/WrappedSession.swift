@@ -42,6 +42,16 @@ struct WrappedSession: Sendable {
         return scheme != "http" && scheme != "https"
     }
 
+    /// Calls a completion handler where the wrapped session would, and waits for its end.
+    func onDelegateQueue(_ handler: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            session.delegateQueue.addOperation {
+                handler()
+                continuation.resume()
+            }
+        }
+    }
+
     /// Performs the request with the wrapped session, always as a data task.
     ///
     /// On Linux, the body of an upload task does not reach a protocol class, and a download task with a protocol class ends the process.

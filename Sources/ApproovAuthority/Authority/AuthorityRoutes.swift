@@ -25,7 +25,6 @@ struct AuthorityRoutes: Sendable {
 
     func router() -> Router<ConnectionContext> {
         let router = Router(context: ConnectionContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: HeadAnswers<ConnectionContext>())
         router.add(middleware: ProblemMiddleware(metrics: verifier.metrics, time: verifier.time))
         router.post("/v1/challenges", use: challenge)
         router.post("/v1/attestations", use: attestation)

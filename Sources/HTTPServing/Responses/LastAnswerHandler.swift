@@ -1,11 +1,16 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOHTTP1
 
-/// On HTTP/1.1, ends a connection with its last answer, refuses requests that name their host wrongly, and sends `100 (Continue)`.
+/// On HTTP/1.1, ends a connection with its last answer, refuses requests that name their host wrongly, sends `100 (Continue)`, and removes
+/// the content of answers to HEAD.
 ///
 /// The last answer is the one to a request after which the client wants no other, or the one that is due when the server is asked to stop.
 /// It is marked with `Connection: close` (RFC 9112, section 9.6). Requests handed to the application before are answered first; requests
 /// after the last one are dropped, so they are never executed.
+///
+/// An HTTP/1.0 client gets no chunks, so an answer without a length ends with its connection. While such an answer is being sent, any end of
+/// the connection resets it: the client must not take a part for the whole (RFC 9112, section 8).
 final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -49,17 +54,39 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             state.answers(&head)
+            if state.endsWithConnection { setReset(true, context) }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
-        case .head, .body: context.write(data, promise: promise)
+        case .head: context.write(data, promise: promise)
+        case .body: context.write(state.answersHead ? nothing : data, promise: promise)
         case .end:
+            // NIO's encoder would end an answer to HEAD with a last chunk, if its head says that the answer to GET has chunks.
+            let end = state.answersHead ? nothing : data
+            if state.endsWithConnection { setReset(false, context) }
             if state.ended() { ConnectionHandler.of(context.channel)?.requestEnds() }
             guard state.isOver else {
-                context.write(data, promise: promise)
+                context.write(end, promise: promise)
                 return sendContinue(context)
             }
-            context.writeAndFlush(data, promise: promise)
+            context.writeAndFlush(end, promise: promise)
             context.close(promise: nil)
         }
+    }
+
+    /// Content without a byte, which NIO's encoder does not take for the last chunk.
+    private var nothing: NIOAny { wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))) }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard state.endsWithConnection, mode != .input else { return context.close(mode: mode, promise: promise) }
+        if let promise { context.channel.closeFuture.cascade(to: promise) }
+        // TLS would tell the client with close_notify that the answer is complete.
+        ConnectionHandler.cut(context.channel)
+    }
+
+    /// Sets whether the end of the connection resets it.
+    private func setReset(_ isReset: Bool, _ context: ChannelHandlerContext) {
+        let options = context.channel as? any SocketOptionProvider
+        // It fails only for a connection that has ended.
+        _ = options?.setSoLinger(linger(l_onoff: isReset ? 1 : 0, l_linger: 0))
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

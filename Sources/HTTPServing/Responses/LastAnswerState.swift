@@ -1,3 +1,4 @@
+internal import NIOCore
 internal import NIOHTTP1
 
 /// What a `LastAnswerHandler` knows about the requests and answers of its connection.
@@ -7,8 +8,8 @@ struct LastAnswerState {
         case pass, refuse, drop
     }
 
-    /// The requests that were passed on, and whose answers have not ended.
-    private var open = 0
+    /// The requests that were passed on, and whose answers have not ended: whether each is a HEAD request.
+    private var open = CircularBuffer<Bool>()
     private var isStopping = false
     /// Whether the head of the last answer was sent, with `Connection: close`.
     private var isMarked = false
@@ -26,9 +27,13 @@ struct LastAnswerState {
     private var isDropping = false
     /// Whether the client waits for `100 (Continue)` before it sends the content of the newest request.
     private var isAwaited = false
+    /// Whether the content of the answer that is being sent ends with the connection, so that a part of it would look complete.
+    private(set) var endsWithConnection = false
 
     /// Whether the answer has ended after which the client wants the end of the connection.
-    var isOver: Bool { lastVersion != nil && open == 0 }
+    var isOver: Bool { lastVersion != nil && open.isEmpty }
+    /// Whether the next answer is one to a HEAD request, which has no content (RFC 9110, section 9.3.2).
+    var answersHead: Bool { open.first == true }
 
     /// Takes in the head of a request.
     ///
@@ -41,7 +46,7 @@ struct LastAnswerState {
             (isRefused, isDropping) = (true, true)
             return .refuse
         }
-        open += 1
+        open.append(head.method == .HEAD)
         // HTTP/1.0 has no connections that stay open, except as an extension (RFC 9112, section 9.3), which this server does without.
         asksForUpgrade = head.asksForUpgrade
         if !head.isKeepAlive || head.version == .http1_0 || asksForUpgrade { lastVersion = head.version }
@@ -63,7 +68,7 @@ struct LastAnswerState {
     ///
     /// - Returns: Whether it is sent; it is sent once.
     mutating func continues() -> Bool {
-        guard isAwaited, open == 1 else { return false }
+        guard isAwaited, open.count == 1 else { return false }
         isAwaited = false
         return true
     }
@@ -76,19 +81,20 @@ struct LastAnswerState {
     /// - Parameter head: The head; on the last answer it gets `Connection: close`, and for an HTTP/1.0 client that version, because NIO
     ///   writes chunks only for later ones.
     mutating func answers(_ head: inout HTTPResponseHead) {
-        guard open <= 1, isStopping || lastVersion != nil else { return }
+        guard open.count <= 1, isStopping || lastVersion != nil else { return }
         isMarked = true
         head.headers.replaceOrAdd(name: "Connection", value: "close")
-        if lastVersion == .http1_0 { head.version = .http1_0 }
+        guard lastVersion == .http1_0 else { return }
+        head.version = .http1_0
+        endsWithConnection = !answersHead && !head.headers.contains(name: "Content-Length")
     }
 
     /// Takes in the end of an answer.
     ///
     /// - Returns: Whether a request that was passed on is answered by it; bytes that are not HTTP are answered, too.
     mutating func ended() -> Bool {
-        guard open > 0 else { return false }
-        open -= 1
-        return true
+        endsWithConnection = false
+        return open.popFirst() != nil
     }
 }
 

@@ -58,6 +58,45 @@ private actor Caller {
         #expect(await failure { try await client.get("items", as: [Int].self) }?.code == .unexpectedStatus)
     }
 
+    @Test("A client changes each response before it is judged and decoded; its validators and its cache have the response as it came")
+    func transformed() async throws {
+        struct SeesWrapping: ResponseValidating {
+            func validate(_ response: HTTPURLResponse, body: Data?) throws {
+                #expect(body.map { String(decoding: $0, as: UTF8.self) } == #"{"status":200,"result":[1]}"#)
+            }
+        }
+        struct Wrapping: Decodable {
+            let status: Int
+            let result: [Int]
+        }
+        let transport = InProcessTransport(
+            status: 500, headerFields: [.contentType: "application/json", .cacheControl: "max-age=60"],
+            body: Array(#"{"status":200,"result":[1]}"#.utf8))
+        let base = try #require(URL(string: "https://api.example.com/v1/"))
+        var client = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport)))
+        client.validators = [SeesWrapping()]
+        #expect(await failure { try await client.get("items", as: [Int].self) }?.code == .unexpectedStatus)
+        client.transformResponse = { response in
+            let wrapping = try JSONDecoder().decode(Wrapping.self, from: response.data)
+            let url = try #require(response.head.url)
+            let fields = ["Content-Type": response.head.value(forHTTPHeaderField: "Content-Type") ?? ""]
+            let head = HTTPURLResponse(url: url, statusCode: wrapping.status, httpVersion: nil, headerFields: fields)
+            return APIResponse(data: try JSONEncoder().encode(wrapping.result), head: try #require(head))
+        }
+        client.cache = DataCache()
+        let resource = try client.resource("items")
+        #expect(try await client.get("items", as: [Int].self) == [1])
+        #expect(try await resource.send(.get).data == Data("[1]".utf8))
+        #expect(try await resource.cachedData().data == Data("[1]".utf8))
+        client.transformResponse = { response in
+            if response.head.statusCode == 500 { throw APIError(.malformedResponse, "the answer is refused") }
+            return response
+        }
+        let refusing = try client.resource("items")
+        #expect(await failure { try await refusing.send(.get) }?.code == .malformedResponse)
+        #expect(await failure { try await refusing.cachedData() }?.code == .malformedResponse)
+    }
+
     @Test("A response is judged on the caller's actor, so that nothing comes between the last check for a wipe and the caller's code")
     func callersActor() async throws {
         try await Caller().run { try await judgesResponses(on: $0) }

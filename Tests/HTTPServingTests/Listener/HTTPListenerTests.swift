@@ -121,4 +121,16 @@ import Testing
             #expect(answer.text.hasSuffix("\r\n\r\nstreamed") == (version == "HTTP/1.0"), "\(answer.text)")
         }
     }
+
+    @Test(
+        "An answer to an HTTP/1.0 client that breaks off does not look complete, and a whole one does", arguments: ["/break", "/stream"],
+        [false, true])
+    func http10(path: String, isSecure: Bool) async throws {
+        let certificate = isSecure ? try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: try TestPKI.root()) : nil
+        try await BareListener.with(certificate: certificate) { port in
+            let answer = try await ByteClient.exchange("GET \(path) HTTP/1.0\r\n\r\n", port: port, isSecure: isSecure)
+            #expect((answer.failure != nil) == (path == "/break"), "\(answer)")
+            if path == "/stream" { #expect(answer.text.hasSuffix("\r\n\r\nstreamed")) }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import NIOHPACK
 import NIOHTTP1
 import NIOHTTP2
 import Testing
@@ -17,11 +18,13 @@ import Testing
     private func sent() throws -> [String] {
         var texts: [String] = []
         while let payload = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) {
-            guard case .data(let data) = payload, case .byteBuffer(let buffer) = data.data else {
-                texts.append("other")
-                continue
+            switch payload {
+            case .headers(let headers): texts.append("head" + (headers.endStream ? "." : ""))
+            case .data(let data):
+                guard case .byteBuffer(let buffer) = data.data else { continue }
+                texts.append(String(buffer: buffer) + (data.endStream ? "." : ""))
+            default: texts.append("other")
             }
-            texts.append(String(buffer: buffer) + (data.endStream ? "." : ""))
         }
         return texts
     }
@@ -67,6 +70,34 @@ import Testing
         channel.write(frame("c", end: true), promise: nil)
         channel.flush()
         #expect(try sent() == ["a", "other", "b", "c."])
+    }
+
+    @Test("An answer to HEAD ends with its header fields, without content, and every write succeeds", arguments: ["", "b"])
+    func headRequest(last: String) throws {
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":method": "HEAD"], endStream: true)))
+        let writes = [
+            channel.write(HTTP2Frame.FramePayload.headers(.init(headers: [":status": "200"]))), channel.write(frame("a")),
+            channel.write(frame(last, end: true)),
+        ]
+        channel.flush()
+        #expect(try sent() == ["head."])
+        for write in writes { try write.wait() }
+    }
+
+    @Test("The header fields of an answer to HEAD that are flushed before its end are sent at once, and the end is empty")
+    func flushedHead() throws {
+        try channel.writeInbound(HTTP2Frame.FramePayload.headers(.init(headers: [":method": "HEAD"], endStream: true)))
+        for status in ["103", "200"] {
+            channel.write(HTTP2Frame.FramePayload.headers(.init(headers: [":status": status])), promise: nil)
+        }
+        channel.flush()
+        #expect(try sent() == ["head", "head"])
+        channel.write(frame("a"), promise: nil)
+        channel.flush()
+        #expect(try sent() == [])
+        channel.write(frame("b", end: true), promise: nil)
+        channel.flush()
+        #expect(try sent() == ["."])
     }
 
     @Test("The handler is installed in an HTTP/2 stream's pipeline, but not in one for HTTP/1.1")

@@ -187,6 +187,29 @@ import Testing
         #expect(try sent() == nil)
     }
 
+    @Test("An answer to HEAD has a head and no byte of content, also behind an answer to GET")
+    func headRequest() throws {
+        try ask()
+        try channel.writeInbound(
+            HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .HEAD, uri: "/", headers: ["Host": "x"])))
+        try end()
+        for _ in 0..<2 {
+            try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .ok)))
+            try channel.writeOutbound(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: "x"))))
+            try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        }
+        var parts: [String] = []
+        while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
+            switch part {
+            case .head: parts.append("head")
+            case .body(.byteBuffer(let content)): parts.append(String(buffer: content))
+            case .body: parts.append("file")
+            case .end: parts.append("end")
+            }
+        }
+        #expect(parts == ["head", "x", "end", "head", "", ""])
+    }
+
     @Test("An HTTP/1.0 client gets no 100 (Continue)")
     func continuesNot() throws {
         try head(["Expect": "100-continue"], version: .http1_0)

@@ -17,7 +17,6 @@ struct BareListener: Service {
 
     func run() async throws {
         let router = Router(context: ConnectionContext.self, options: .autoGenerateHeadEndpoints)
-        router.middlewares.add(HeadAnswers<ConnectionContext>())
         router.middlewares.add(PlainErrors(methods: ["/health": "GET", "/length": "POST"]))
         router.get("health") { _, _ in Response.healthy }
         router.get("stream") { _, _ in
@@ -26,6 +25,14 @@ struct BareListener: Service {
                 body: ResponseBody { writer in
                     try await writer.write(ByteBuffer(string: "streamed"))
                     try await writer.finish(nil)
+                })
+        }
+        router.get("break") { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    try await writer.write(ByteBuffer(string: "a part"))
+                    throw CancellationError()
                 })
         }
         router.post("length") { request, _ in "\(try await request.body.collect(upTo: 1 << 20).readableBytes)" }

@@ -113,6 +113,10 @@ extension NameUse {
             #expect(try await session.data(from: url).1.statusCode == 200)
             world.answer(#"{"ok":false}"#)
             await #expect(throws: ApproovError(.responseRefused, "")) { try await session.data(from: url) }
+            world.answer("a")
+            var client: APIClient = try client(world)
+            client.transformResponse = { response in APIResponse(data: response.data + Data("b".utf8), head: response.head) }
+            #expect(try await client.resource("items").send(.get).data == Data("ab".utf8))
         },
         NameUse("header fields success, status, message") { (_) async throws in
             let validator = HeaderValidator(success: "X-Success", status: "X-Status", message: "X-Message")

@@ -31,6 +31,15 @@ extension NameUse {
             second.headers["X-Copy"] = "1"
             #expect(first.headers.isEmpty && second.session === first.session)
         },
+        NameUse("URLSessionClient(delegateQueue:)") { (world) async throws in
+            let queue = OperationQueue()
+            let session = try ApproovSession(
+                wrapping: URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue), service: nil,
+                configuration: .over(world.transport))
+            let (calls, call) = AsyncStream.makeStream(of: Bool.self)
+            session.dataTask(with: url, completionHandler: { _, _, _ in call.yield(OperationQueue.current === queue) }).resume()
+            #expect(await calls.first { _ in true } == true)
+        },
         NameUse("requestMiddleware, RequestPipelineMiddleware, prepareForTransport") { (world) async throws in
             var client: APIClient = try client(world)
             client.interceptors = [Decoration() as any RequestInterceptor]
@@ -53,6 +62,9 @@ extension NameUse {
             let head = try #require(HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: nil))
             let replaced: APIResponse = APIResponse(data: Data(#"{"data":"x"}"#.utf8), head: head)
             #expect(try deserializer.value(of: replaced).head.statusCode == 203)
+            var client: APIClient = try client(world)
+            client.transformResponse = { response in try deserializer.value(of: response) }
+            #expect(try await client.resource("items").send(.get).data == Data("inner".utf8))
         },
         NameUse("begin(request:), SessionTaskProxy") { (world) async throws in
             let client: APIClient = try client(world)

@@ -4,14 +4,14 @@ public import HTTPClient
 import Synchronization
 
 extension ApproovSession {
-    /// The completion handler of a data or upload task, called once, on any thread.
+    /// The completion handler of a data or upload task, called once, on the `delegateQueue` of the wrapped session.
     ///
-    /// After a wipe of the session (``wipe(_:)``), a handler that had not been called yet gets no response. The wipe does not wait for a
+    /// Like those of a `URLSession`, the handlers of a session run one after another, unless its queue runs more at once. After a wipe of the session (``wipe(_:)``), a handler that had not been called yet gets no response. The wipe does not wait for a
     /// handler that already runs on another thread. So hand the response to the actor that changes the user, and check there which user it
     /// belongs to; or use ``data(for:limit:onProgress:)``, which does so.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
-    /// The completion handler of a download task, called once, on any thread.
+    /// The completion handler of a download task, called once, on the `delegateQueue` of the wrapped session.
     ///
     /// The task removes the file when the handler returns. ``DataHandler`` describes what a wipe of the session does.
     public typealias DownloadHandler = @Sendable (URL?, URLResponse?, (any Error)?) -> Void
@@ -124,17 +124,11 @@ extension ApproovSession {
         return ApproovTask(
             identifier: newTaskIdentifier(), report: report, control: control, life: life, isAdmitted: observation.isAdmitted
         ) { [self] in
-            do {
-                let (file, response) = try await perform(self, observation)
-                defer { try? FileManager.default.removeItem(at: file) }
-                // As late as possible: the response must not reach the next user's code.
-                try observation.flight?.check()
-                completionHandler(file, response, nil)
-            } catch {
-                completionHandler(nil, nil, error)
-            }
-        } cancelled: {
-            completionHandler(nil, nil, CancellationError())
+            let result: Result<(URL, HTTPURLResponse), any Error>
+            do { result = .success(try await perform(self, observation)) } catch { result = .failure(error) }
+            await complete(completionHandler, with: result, of: observation.flight) { try? FileManager.default.removeItem(at: $0) }
+        } cancelled: { [self] in
+            await complete(completionHandler, with: .failure(CancellationError()))
         }
     }
 
@@ -157,16 +151,40 @@ extension ApproovSession {
         return ApproovTask(
             identifier: newTaskIdentifier(), report: report, control: control, life: life, isAdmitted: observation.isAdmitted
         ) { [self] in
-            do {
-                let (data, response) = try await perform(self, observation)
-                // As late as possible: the response must not reach the next user's code.
-                try observation.flight?.check()
-                completionHandler(data, response, nil)
-            } catch {
-                completionHandler(nil, nil, error)
+            let result: Result<(Data, HTTPURLResponse), any Error>
+            do { result = .success(try await perform(self, observation)) } catch { result = .failure(error) }
+            await complete(completionHandler, with: result, of: observation.flight)
+        } cancelled: { [self] in
+            await complete(completionHandler, with: .failure(CancellationError()))
+        }
+    }
+
+    /// Calls a completion handler on the delegate queue, and waits until it has returned.
+    ///
+    /// - Parameters:
+    ///   - handler: The handler.
+    ///   - result: What it gets.
+    ///   - flight: The request, whose handler gets no response after a wipe.
+    ///   - discard: Called with the content when the handler has returned, or does not get it.
+    private func complete<Content: Sendable>(
+        _ handler: @escaping @Sendable (Content?, URLResponse?, (any Error)?) -> Void,
+        with result: Result<(Content, HTTPURLResponse), any Error>, of flight: RequestFlight? = nil,
+        _ discard: @escaping @Sendable (Content) -> Void = { _ in }
+    ) async {
+        await wrapped.onDelegateQueue {
+            switch result {
+            case .success(let (content, response)):
+                do {
+                    // As late as possible: the response must not reach the next user's code.
+                    try flight?.check()
+                } catch {
+                    discard(content)
+                    return handler(nil, nil, error)
+                }
+                handler(content, response, nil)
+                discard(content)
+            case .failure(let error): handler(nil, nil, error)
             }
-        } cancelled: {
-            completionHandler(nil, nil, CancellationError())
         }
     }
 }

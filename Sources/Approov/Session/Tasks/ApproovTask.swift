@@ -29,7 +29,7 @@ public final class ApproovTask: Sendable {
     private let report: TaskReport
     private let control: TransferControl
     private let work: @Sendable () async -> Void
-    private let cancelled: @Sendable () -> Void
+    private let cancelled: @Sendable () async -> Void
     private let life: SessionLife
 
     /// Creates a task.
@@ -45,7 +45,7 @@ public final class ApproovTask: Sendable {
     init(
         identifier: Int, report: TaskReport, control: TransferControl, life: SessionLife, isAdmitted: Bool,
         work: @escaping @Sendable () async -> Void,
-        cancelled: @escaping @Sendable () -> Void
+        cancelled: @escaping @Sendable () async -> Void
     ) {
         taskIdentifier = identifier
         self.report = report
@@ -145,7 +145,7 @@ public final class ApproovTask: Sendable {
         forget()
         // Not on the caller's stack: the caller may hold a lock that the handler takes.
         Task { [self, cancelled] in
-            cancelled()
+            await cancelled()
             complete()
         }
     }

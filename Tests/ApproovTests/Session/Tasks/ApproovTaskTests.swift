@@ -188,6 +188,69 @@ import Testing
         #expect(status.value == 200)
     }
 
+    private static func session(handlersOn queue: OperationQueue) throws -> ApproovSession {
+        var settings = ApproovSessionConfiguration.over(InProcessTransport { TransportResponse(status: 200, url: $0.url) })
+        settings.tracksRequests = true
+        let wrapped = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+        return try ApproovSession(wrapping: wrapped, service: nil, configuration: settings)
+    }
+
+    @Test("Completion handlers run on the wrapped session's delegate queue, one after another if it runs one at a time")
+    func delegateQueue() async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let session = try Self.session(handlersOn: queue)
+        let (running, called) = (Shared(0), Shared<[String]>([]))
+        @Sendable func call(_ name: String, _ error: (any Error)?) {
+            running.change { $0 += 1 }
+            #expect(OperationQueue.current === queue)
+            #expect(running.value == 1)
+            called.change { $0.append(error == nil ? name : "no \(name)") }
+            running.change { $0 -= 1 }
+        }
+        let request = URLRequest("https://api.test/")
+        queue.isSuspended = true
+        let tasks =
+            (0..<10).map { _ in session.dataTask(with: request) { _, _, error in call("data", error) } }
+            + [
+                session.downloadTask(with: request) { file, _, error in
+                    #expect(file.map { FileManager.default.fileExists(atPath: $0.path) } == true)
+                    call("file", error)
+                },
+                session.dataTask(with: URLRequest("wrong://api.test/")) { _, _, error in call("data", error) },
+            ]
+        let unstarted = [
+            session.dataTask(with: request) { _, _, error in call("data", error) },
+            session.downloadTask(with: request) { _, _, error in call("file", error) },
+        ]
+        tasks.forEach { $0.resume() }
+        unstarted.forEach { $0.cancel() }
+        #expect(await eventually { queue.operationCount == 14 })
+        #expect(called.value.isEmpty && (tasks + unstarted).allSatisfy { $0.state != .completed })
+        queue.isSuspended = false
+        #expect(await eventually { (tasks + unstarted).allSatisfy { $0.state == .completed } })
+        #expect(called.value.sorted() == Array(repeating: "data", count: 10) + ["file", "no data", "no data", "no file"])
+    }
+
+    @Test("After a wipe, a completion handler that waits for its queue gets no response")
+    func wipedInQueue() async throws {
+        let queue = OperationQueue()
+        let session = try Self.session(handlersOn: queue)
+        let ends = Shared<[Bool]>([])
+        queue.isSuspended = true
+        session.dataTask(with: URLRequest("https://api.test/")) { data, _, error in
+            ends.change { $0.append(data == nil && error is CancellationError) }
+        }.resume()
+        session.downloadTask(with: URLRequest("https://api.test/")) { file, _, error in
+            ends.change { $0.append(file == nil && error is CancellationError) }
+        }.resume()
+        #expect(await eventually { queue.operationCount == 2 })
+        await session.wipe(.all)
+        queue.isSuspended = false
+        #expect(await eventually { ends.value.count == 2 })
+        #expect(ends.value == [true, true])
+    }
+
     @Test("Tasks of a session have different numbers")
     func identifiers() throws {
         let session = try World().session()
