@@ -60,7 +60,8 @@ public struct APIClient: Sendable {
     /// ```
     ///
     /// Every request gets the changed response: those that return a value, an ``APIResponse`` or a ``CachedData``, whatever the status.
-    /// Validators and the retries see the response as it came, and the ``cache`` keeps it so. Streams and downloads are not changed.
+    /// The content may be empty, as with status 204. Validators and the retries see the response as it came, and the ``cache`` keeps it so.
+    /// Streams and downloads are not changed.
     ///
     /// The closure runs on the caller's actor and must not block. What it throws is thrown to the caller.
     public var transformResponse: (@Sendable (APIResponse) throws -> APIResponse)?

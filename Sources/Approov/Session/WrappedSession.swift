@@ -1,3 +1,4 @@
+@_spi(Internals) import ApproovBase
 import Foundation
 import FoundationNetworking
 
@@ -43,12 +44,15 @@ struct WrappedSession: Sendable {
     }
 
     /// Calls a completion handler where the wrapped session would, and waits for its end.
+    ///
+    /// What the handler starts still counts as started by the current task, such as by the work of a barrier. If the queue's operations are
+    /// cancelled, the handler is not called, as with a `URLSession`.
     func onDelegateQueue(_ handler: @escaping @Sendable () -> Void) async {
+        let marks = WorkMarks.current
         await withCheckedContinuation { continuation in
-            session.delegateQueue.addOperation {
-                handler()
-                continuation.resume()
-            }
+            let operation = BlockOperation { WorkMarks.$current.withValue(marks) { handler() } }
+            operation.completionBlock = { continuation.resume() }
+            session.delegateQueue.addOperation(operation)
         }
     }
 

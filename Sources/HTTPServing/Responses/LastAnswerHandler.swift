@@ -9,8 +9,8 @@ internal import NIOHTTP1
 /// It is marked with `Connection: close` (RFC 9112, section 9.6). Requests handed to the application before are answered first; requests
 /// after the last one are dropped, so they are never executed.
 ///
-/// An HTTP/1.0 client gets no chunks, so an answer without a length ends with its connection. While such an answer is being sent, any end of
-/// the connection resets it: the client must not take a part for the whole (RFC 9112, section 8).
+/// An HTTP/1.0 client gets no chunks, so an answer without a length ends with its connection. Until all of such an answer was sent, any end
+/// of the connection resets it: the client must not take a part for the whole (RFC 9112, section 8).
 final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,6 +18,8 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private var state = LastAnswerState()
+    /// Whether the connection was cut in the middle of an answer.
+    private var isCut = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let head: HTTPRequestHead
@@ -54,14 +56,15 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             state.answers(&head)
-            if state.endsWithConnection { setReset(true, context) }
+            if state.endsWithConnection { Self.setReset(true, context.channel) }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head: context.write(data, promise: promise)
-        case .body: context.write(state.answersHead ? nothing : data, promise: promise)
+        case .body where state.answersHead: promise?.succeed()
+        case .body: context.write(data, promise: promise)
         case .end:
             // NIO's encoder would end an answer to HEAD with a last chunk, if its head says that the answer to GET has chunks.
             let end = state.answersHead ? nothing : data
-            if state.endsWithConnection { setReset(false, context) }
+            let promise = state.endsWithConnection ? promiseThatEndsReset(promise, context) : promise
             if state.ended() { ConnectionHandler.of(context.channel)?.requestEnds() }
             guard state.isOver else {
                 context.write(end, promise: promise)
@@ -76,15 +79,24 @@ final class LastAnswerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var nothing: NIOAny { wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))) }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard state.endsWithConnection, mode != .input else { return context.close(mode: mode, promise: promise) }
+        guard state.endsWithConnection, mode != .input, !isCut else { return context.close(mode: mode, promise: promise) }
+        isCut = true
         if let promise { context.channel.closeFuture.cascade(to: promise) }
         // TLS would tell the client with close_notify that the answer is complete.
         ConnectionHandler.cut(context.channel)
     }
 
+    /// Makes a promise for the end of an answer: when all of it was sent, the end of the connection no longer resets it.
+    private func promiseThatEndsReset(_ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) -> EventLoopPromise<Void> {
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.whenSuccess { [channel = context.channel] in Self.setReset(false, channel) }
+        sent.futureResult.cascade(to: promise)
+        return sent
+    }
+
     /// Sets whether the end of the connection resets it.
-    private func setReset(_ isReset: Bool, _ context: ChannelHandlerContext) {
-        let options = context.channel as? any SocketOptionProvider
+    private static func setReset(_ isReset: Bool, _ channel: any Channel) {
+        let options = channel as? any SocketOptionProvider
         // It fails only for a connection that has ended.
         _ = options?.setSoLinger(linger(l_onoff: isReset ? 1 : 0, l_linger: 0))
     }

@@ -378,23 +378,25 @@ import Testing
         #expect(gated.gate.outgoingCount == 0)
     }
 
-    @Test("A task that the work of a barrier starts passes the gate")
+    @Test("A task that the work of a barrier starts passes the gate, and so does one that its completion handler starts")
     func taskInBarrier() async throws {
         let gated = try Gated()
         let session = try gated.session()
         let barrier = Task {
             try await gated.gate.barrier {
                 await withCheckedContinuation { continuation in
-                    session.dataTask(with: URLRequest("https://api.test/task")) { data, _, _ in
-                        continuation.resume(returning: data.map { String(decoding: $0, as: UTF8.self) })
+                    session.dataTask(with: URLRequest("https://api.test/task")) { _, _, _ in
+                        session.dataTask(with: URLRequest("https://api.test/next")) { data, _, _ in
+                            continuation.resume(returning: data.map { String(decoding: $0, as: UTF8.self) })
+                        }.resume()
                     }.resume()
                 }
             }
         }
-        #expect(await eventually(within: .seconds(20)) { gated.paths == ["/task"] })
+        #expect(await eventually(within: .seconds(20)) { gated.paths == ["/task", "/next"] })
         // Lets a task that waits for the barrier fail.
         gated.gate.empty()
-        #expect(try await barrier.value == "/task")
+        #expect(try await barrier.value == "/next")
     }
 
     @Test("A hundred requests whose interceptor waits for one renewal behind the gate are all answered after one renewal")

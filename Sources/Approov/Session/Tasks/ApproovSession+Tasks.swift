@@ -164,27 +164,24 @@ extension ApproovSession {
     /// - Parameters:
     ///   - handler: The handler.
     ///   - result: What it gets.
-    ///   - flight: The request, whose handler gets no response after a wipe.
-    ///   - discard: Called with the content when the handler has returned, or does not get it.
+    ///   - flight: The request, whose handler gets neither a response nor a refused one after a wipe.
+    ///   - discard: Removes the content, at the end or before the handler if that does not get it.
     private func complete<Content: Sendable>(
         _ handler: @escaping @Sendable (Content?, URLResponse?, (any Error)?) -> Void,
         with result: Result<(Content, HTTPURLResponse), any Error>, of flight: RequestFlight? = nil,
         _ discard: @escaping @Sendable (Content) -> Void = { _ in }
     ) async {
         await wrapped.onDelegateQueue {
-            switch result {
-            case .success(let (content, response)):
-                do {
-                    // As late as possible: the response must not reach the next user's code.
-                    try flight?.check()
-                } catch {
-                    discard(content)
-                    return handler(nil, nil, error)
-                }
+            do {
+                // As late as possible: the response must not reach the next user's code.
+                try flight?.check()
+                let (content, response) = try result.get()
                 handler(content, response, nil)
-                discard(content)
-            case .failure(let error): handler(nil, nil, error)
+            } catch {
+                if case .success(let (content, _)) = result { discard(content) }
+                handler(nil, nil, error)
             }
         }
+        if case .success(let (content, _)) = result { discard(content) }
     }
 }

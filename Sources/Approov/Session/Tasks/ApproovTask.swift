@@ -126,7 +126,7 @@ public final class ApproovTask: Sendable {
 
     /// Cancels the task; the completion handler gets a `CancellationError`, unless the request has already finished.
     ///
-    /// This call does not run the handler; another task does.
+    /// This call does not run the handler; the wrapped session's `delegateQueue` does.
     public func cancel() { cancel(onlyUnstarted: false) }
 
     /// Cancels the task if it was not started.

@@ -189,8 +189,10 @@ import Testing
     }
 
     private static func session(handlersOn queue: OperationQueue) throws -> ApproovSession {
-        var settings = ApproovSessionConfiguration.over(InProcessTransport { TransportResponse(status: 200, url: $0.url) })
+        let transport = InProcessTransport { TransportResponse(status: $0.url.target == "/refused" ? 500 : 200, url: $0.url) }
+        var settings = ApproovSessionConfiguration.over(transport)
         settings.tracksRequests = true
+        settings.validators = [StatusValidator()]
         let wrapped = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
         return try ApproovSession(wrapping: wrapped, service: nil, configuration: settings)
     }
@@ -232,23 +234,41 @@ import Testing
         #expect(called.value.sorted() == Array(repeating: "data", count: 10) + ["file", "no data", "no data", "no file"])
     }
 
-    @Test("After a wipe, a completion handler that waits for its queue gets no response")
+    @Test("After a wipe, a completion handler that waits for its queue gets no response, and no refused one")
     func wipedInQueue() async throws {
         let queue = OperationQueue()
         let session = try Self.session(handlersOn: queue)
         let ends = Shared<[Bool]>([])
         queue.isSuspended = true
-        session.dataTask(with: URLRequest("https://api.test/")) { data, _, error in
-            ends.change { $0.append(data == nil && error is CancellationError) }
-        }.resume()
+        for path in ["", "refused"] {
+            session.dataTask(with: URLRequest("https://api.test/\(path)")) { data, _, error in
+                ends.change { $0.append(data == nil && error is CancellationError) }
+            }.resume()
+        }
         session.downloadTask(with: URLRequest("https://api.test/")) { file, _, error in
             ends.change { $0.append(file == nil && error is CancellationError) }
         }.resume()
-        #expect(await eventually { queue.operationCount == 2 })
+        #expect(await eventually { queue.operationCount == 3 })
         await session.wipe(.all)
         queue.isSuspended = false
-        #expect(await eventually { ends.value.count == 2 })
-        #expect(ends.value == [true, true])
+        #expect(await eventually { ends.value.count == 3 })
+        #expect(ends.value == [true, true, true])
+    }
+
+    @Test("If the operations of its queue are cancelled, a task completes without its handler")
+    func cancelledOperations() async throws {
+        let queue = OperationQueue()
+        let session = try Self.session(handlersOn: queue)
+        queue.isSuspended = true
+        let tasks = [
+            session.dataTask(with: URLRequest("https://api.test/")) { _, _, _ in Issue.record("the handler was called") },
+            session.downloadTask(with: URLRequest("https://api.test/")) { _, _, _ in Issue.record("the handler was called") },
+        ]
+        tasks.forEach { $0.resume() }
+        #expect(await eventually { queue.operationCount == 2 })
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        #expect(await eventually { tasks.allSatisfy { $0.state == .completed } })
     }
 
     @Test("Tasks of a session have different numbers")
