@@ -6,14 +6,18 @@ import Synchronization
 extension ApproovSession {
     /// The completion handler of a data or upload task, called once, on the `delegateQueue` of the wrapped session.
     ///
-    /// Like those of a `URLSession`, the handlers of a session run one after another, unless its queue runs more at once. After a wipe of the session (``wipe(_:)``), a handler that had not been called yet gets no response. The wipe does not wait for a
+    /// Like those of a `URLSession`, the handlers of a session run one after another, unless its queue runs more at once. A handler is not
+    /// called if the queue's operations are cancelled.
+    ///
+    /// After a wipe of the session (``wipe(_:)``), a handler that had not been called yet gets no response. The wipe does not wait for a
     /// handler that already runs on another thread. So hand the response to the actor that changes the user, and check there which user it
     /// belongs to; or use ``data(for:limit:onProgress:)``, which does so.
     public typealias DataHandler = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
     /// The completion handler of a download task, called once, on the `delegateQueue` of the wrapped session.
     ///
-    /// The task removes the file when the handler returns. ``DataHandler`` describes what a wipe of the session does.
+    /// The task removes the file when the handler returns. ``DataHandler`` describes what a wipe of the session does, and when a handler is
+    /// not called.
     public typealias DownloadHandler = @Sendable (URL?, URLResponse?, (any Error)?) -> Void
 
     /// Creates a task that performs a request and reads the whole response; call `resume()` to start it.
@@ -171,17 +175,20 @@ extension ApproovSession {
         with result: Result<(Content, HTTPURLResponse), any Error>, of flight: RequestFlight? = nil,
         _ discard: @escaping @Sendable (Content) -> Void = { _ in }
     ) async {
+        @Sendable func discarded() { if case .success(let (content, _)) = result { discard(content) } }
         await wrapped.onDelegateQueue {
             do {
                 // As late as possible: the response must not reach the next user's code.
                 try flight?.check()
                 let (content, response) = try result.get()
                 handler(content, response, nil)
+                discarded()
             } catch {
-                if case .success(let (content, _)) = result { discard(content) }
+                discarded()
                 handler(nil, nil, error)
             }
         }
-        if case .success(let (content, _)) = result { discard(content) }
+        // Again, for a handler that was not called.
+        discarded()
     }
 }

@@ -11,7 +11,7 @@ public final class ApproovTask: Sendable {
         case running
         /// It was cancelled, and its completion handler has not returned yet.
         case canceling
-        /// Its completion handler has returned.
+        /// Its completion handler has returned, or the operations of the handler's queue were cancelled.
         case completed
     }
 

@@ -211,12 +211,14 @@ import Testing
             running.change { $0 -= 1 }
         }
         let request = URLRequest("https://api.test/")
+        let downloaded = Shared<String?>(nil)
         queue.isSuspended = true
         let tasks =
             (0..<10).map { _ in session.dataTask(with: request) { _, _, error in call("data", error) } }
             + [
                 session.downloadTask(with: request) { file, _, error in
                     #expect(file.map { FileManager.default.fileExists(atPath: $0.path) } == true)
+                    downloaded.value = file?.path
                     call("file", error)
                 },
                 session.dataTask(with: URLRequest("wrong://api.test/")) { _, _, error in call("data", error) },
@@ -229,6 +231,8 @@ import Testing
         unstarted.forEach { $0.cancel() }
         #expect(await eventually { queue.operationCount == 14 })
         #expect(called.value.isEmpty && (tasks + unstarted).allSatisfy { $0.state != .completed })
+        // Comes after all handlers, so the file of the download is gone.
+        queue.addOperation { #expect(downloaded.value.map { FileManager.default.fileExists(atPath: $0) } == false) }
         queue.isSuspended = false
         #expect(await eventually { (tasks + unstarted).allSatisfy { $0.state == .completed } })
         #expect(called.value.sorted() == Array(repeating: "data", count: 10) + ["file", "no data", "no data", "no file"])
