@@ -19,6 +19,7 @@ struct BuildReleaseTests {
             cp -r "$REPOSITORY/Packaging" "$REPOSITORY/README.md" "$REPOSITORY/CHANGELOG.md" "$REPOSITORY/SECURITY.md" top/
             fake() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod 755 "$1"; }
             fake top/Scripts/setup ''
+            fake top/Scripts/smoke ''
             fake fakes/swift 'case "$*" in *--show-bin-path) echo "'"$PWD"'/fakes" ;; esac'
             fake fakes/approov 'echo approov 1.2.3'
             fake fakes/strip ''
