@@ -24,7 +24,7 @@ internal import Synchronization
 /// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
 ///
 /// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves no response in the
-/// cache.
+/// cache. A request for a new response removes the one in the cache, unless it fails or its response has a 5xx status.
 ///
 /// When the cache is full, it removes the least recently used responses. It keeps no response that takes more than a quarter of it.
 public final class DataCache: Sendable {
@@ -192,11 +192,14 @@ public final class DataCache: Sendable {
         case .success(let (data, head)):
             let beginning = time.date - (time.uptime - flight.begun) / .seconds(1)
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: beginning) : .zero
-            let entry = (lifetime > .zero ? CacheRules.kept(head) : nil).map {
-                State.Entry(data: data, head: $0, freshUntil: flight.begun + lifetime, size: CacheRules.size(of: data, $0))
+            // A server that fails says nothing about the response that is kept (RFC 9111, section 4.3.3).
+            var change = isSame && head.statusCode < 500 ? State.Change.remove : .keep
+            if lifetime > .zero, let kept = CacheRules.kept(head) {
+                change = .store(
+                    State.Entry(data: data, head: kept, freshUntil: flight.begun + lifetime, size: CacheRules.size(of: data, kept)))
             }
             let response = Landing.response(CachedData(data: data, head: head, isFromCache: false))
-            for waiter in state.withLock({ $0.land(flight.number, for: key, entry) }) {
+            for waiter in state.withLock({ $0.land(flight.number, for: key, change) }) {
                 let isGiven = waiter.id == flight.first ? firstMayHaveIt : isSame
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
@@ -204,7 +207,8 @@ public final class DataCache: Sendable {
             let isRefused = (error as? ApproovError)?.code == .responseRefused
             // A request that was not sent has no form.
             let othersMayHaveIt = isSame || probe.isUnsent
-            for waiter in state.withLock({ $0.land(flight.number, for: key, nil) }) {
+            // Nor does a request without an answer. An answer that a validator refuses does.
+            for waiter in state.withLock({ $0.land(flight.number, for: key, isRefused ? .remove : .keep) }) {
                 // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
                 let isGiven =
                     if waiter.id == flight.first {

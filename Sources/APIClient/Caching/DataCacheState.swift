@@ -16,6 +16,14 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
         let size: Int
     }
 
+    /// What a flight does to the response in the cache.
+    enum Change: Sendable {
+        /// Nothing: the flight says nothing about it.
+        case keep
+        case remove
+        case store(Entry)
+    }
+
     /// What a request does next.
     enum Admission: Sendable {
         case hit(Entry)
@@ -110,14 +118,15 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
     /// - Parameters:
     ///   - number: The flight.
     ///   - key: Its key.
-    ///   - entry: The response to keep; nil for none.
+    ///   - change: What it does to the response in the cache.
     /// - Returns: The waiters.
-    mutating func land(_ number: UInt64, for key: Key, _ entry: Entry?) -> [Waiter] {
+    mutating func land(_ number: UInt64, for key: Key, _ change: Change) -> [Waiter] {
         if let flight = overtaken.removeValue(forKey: number) { return Array(flight.waiters.values) }
         guard let flight = flights[key], flight.number == number else { return [] }
         flights[key] = nil
+        if case .keep = change { return Array(flight.waiters.values) }
         remove(key)
-        if let entry, entry.size <= maximumSize {
+        if case .store(let entry) = change, entry.size <= maximumSize {
             while usedBytes + entry.size > capacity || count == Self.maximumCount, let oldest = entries.leastRecentKey { remove(oldest) }
             entries.insert(entry, for: key)
             usedBytes += entry.size

@@ -65,8 +65,10 @@ public struct APIClient: Sendable {
     ///
     /// The closure runs on the caller's actor and must not block. What it throws is thrown to the caller.
     public var transformResponse: (@Sendable (APIResponse) throws -> APIResponse)?
-    /// The most bytes of a response, 16 MiB by default.
-    public var maximumBytes = 16 << 20
+    /// The most bytes of a response, 16 MiB by default; a negative number is taken for 0.
+    public var maximumBytes = 16 << 20 {
+        didSet { maximumBytes = max(0, maximumBytes) }
+    }
     /// Keeps responses for ``Resource/cachedData(query:headers:)``; nil, the default, for none.
     ///
     /// Clients may share a cache. They share the responses in it if they share the session.

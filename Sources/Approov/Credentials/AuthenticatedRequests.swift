@@ -46,6 +46,8 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     private let window = Mutex(RenewalWindow())
     private let owners = Mutex(CredentialOwners())
     private let renewal: SharedRefresh
+    /// The header's value that the last renewal was for.
+    private let renewing = Mutex<String?>(nil)
 
     /// Creates the interceptor.
     ///
@@ -54,7 +56,8 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     ///   - hosts: The hosts that may see the credential; no other host gets it.
     ///   - header: The name of the header that carries it.
     ///   - renewsOn: Whether a response refuses the credential; must not block.
-    ///   - longestRenewal: How long requests wait for a renewal; then it is cancelled.
+    ///   - longestRenewal: How long requests wait for a renewal. Then it is cancelled, and they get the response that refused them. The
+    ///     next refusal begins another renewal, even if the source ignores the cancellation.
     ///   - clock: The clock.
     /// - Throws: ``ApproovError`` with code `initializationError` when no host is named, or the name of the header is malformed.
     public init(
@@ -148,9 +151,17 @@ public final class AuthenticatedRequests: CredentialInterceptor {
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
         // The credential may have been renewed since this request was sent, but also be another user's.
         if await isReplaced(refused) { return .retry }
-        // One renewal at a time. A request whose credential it has replaced meanwhile needs no other.
-        await renewal.run { [self] in await renew(refused) }
-        return await isReplaced(refused) ? .retry : .doNotRetry
+        // One renewal at a time. A request whose credential it has replaced meanwhile needs no other. The one under way may be of another
+        // credential, such as the last user's: then this one's comes after it.
+        for _ in 0..<2 {
+            await renewal.run { [self] in
+                renewing.withLock { $0 = refused }
+                await renew(refused)
+            }
+            if await isReplaced(refused) { return .retry }
+            if renewing.withLock({ $0 == refused }) { break }
+        }
+        return .doNotRetry
     }
 
     /// Whether requests now get another credential than this one, of the same user.
@@ -160,13 +171,15 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     }
 
     private func renew(_ refused: String) async {
-        _ = await time.withTimeout(longestRenewal) { [self] () async -> Credential? in
-            guard let current = try? await source.credential(), current.headerValue == refused else { return nil }
-            guard window.withLock({ $0.admits(at: time.uptime) }) else { return nil }
-            guard let renewed = try? await source.renew(after: current) else { return nil }
+        // An unstructured task: requests must not wait for a source that ignores its cancellation.
+        let work = Task { [self] in
+            guard let current = try? await source.credential(), current.headerValue == refused else { return }
+            guard window.withLock({ $0.admits(at: time.uptime) }) else { return }
+            guard let renewed = try? await source.renew(after: current) else { return }
             owners.withLock { $0.note(renewed, inPlaceOf: current) }
-            return renewed
         }
+        await time.withTimeout(longestRenewal) { await work.waitForEnd() }
+        work.cancel()
     }
 
     private func isMeant(_ url: TransportURL) -> Bool { hosts.contains { $0.matches(url.host) } }

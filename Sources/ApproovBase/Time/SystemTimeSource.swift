@@ -16,10 +16,15 @@ public struct SystemTimeSource: TimeSource {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Sleeps on the continuous clock.
+    /// The longest sleep: a hundred years.
+    ///
+    /// The standard library ends the process for a sleep of more than 2^63 seconds.
+    private static let longestSleep: Duration = .seconds(100 * 365 * 86_400)
+
+    /// Sleeps on the continuous clock, for a hundred years at most.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     public func sleep(for duration: Duration) async throws {
-        try await Task.sleep(for: duration, clock: .continuous)
+        try await Task.sleep(for: min(duration, Self.longestSleep), clock: .continuous)
     }
 }

@@ -27,7 +27,7 @@ import Testing
     /// Puts a response into the cache.
     private func put(_ state: inout State, _ key: String, _ size: Int, until: Duration = .seconds(60)) throws {
         let flight = ask(&state, key).flight
-        _ = state.land(flight, for: key, try entry(size, until: until))
+        _ = state.land(flight, for: key, .store(try entry(size, until: until)))
     }
 
     @Test("Equal requests share one flight, a fresh response answers later ones, and a stale one is removed")
@@ -36,9 +36,21 @@ import Testing
         let first = ask(&state, "a", 1)
         #expect(first.text == "start" && ask(&state, "a", 2).text == "join" && ask(&state, "b").text == "start")
         #expect(state.flightCount == 2 && state.waiterCount == 3)
-        #expect(Set(state.land(first.flight, for: "a", try entry(100))) == [1, 2])
+        #expect(Set(state.land(first.flight, for: "a", .store(try entry(100)))) == [1, 2])
         #expect(ask(&state, "a", at: .seconds(59)).text == "hit" && state.usedBytes == 100)
         #expect(ask(&state, "a", at: .seconds(60)).text == "start" && state.usedBytes == 0 && state.count == 0)
+    }
+
+    @Test("A reload whose flight says nothing about the response keeps it, and another one removes it")
+    func reload() throws {
+        var state = State(capacity: 1_000)
+        try put(&state, "a", 100)
+        let failed = ask(&state, "a", 2, isReload: true).flight
+        #expect(state.land(failed, for: "a", .keep) == [2])
+        #expect(ask(&state, "a").text == "hit" && state.usedBytes == 100)
+        let answered = ask(&state, "a", 3, isReload: true).flight
+        #expect(state.land(answered, for: "a", .remove) == [3])
+        #expect(ask(&state, "a").text == "start" && state.usedBytes == 0)
     }
 
     @Test("The least recently used responses make room, and one of more than a quarter of the capacity is not kept")
@@ -55,7 +67,7 @@ import Testing
         #expect(ask(&state, "b").text == "start")
         // A response that replaces another one counts once.
         let again = ask(&state, "c", isReload: true).flight
-        _ = state.land(again, for: "c", try entry(100))
+        _ = state.land(again, for: "c", .store(try entry(100)))
         #expect(state.usedBytes == 800)
         var none = State(capacity: 0)
         try put(&none, "a", 1)
@@ -71,11 +83,11 @@ import Testing
         #expect(next.text == "start" && state.flightCount == 2)
         let reload = ask(&state, "a", 3, isReload: true)
         #expect(reload.text == "start" && state.flightCount == 3)
-        #expect(state.land(reload.flight, for: "a", try entry(10)) == [3])
-        #expect(state.land(old, for: "a", try entry(20)) == [1])
-        #expect(state.land(next.flight, for: "a", try entry(30)) == [2])
+        #expect(state.land(reload.flight, for: "a", .store(try entry(10))) == [3])
+        #expect(state.land(old, for: "a", .store(try entry(20))) == [1])
+        #expect(state.land(next.flight, for: "a", .store(try entry(30))) == [2])
         #expect(state.usedBytes == 10 && state.flightCount == 0)
-        #expect(state.land(next.flight, for: "a", try entry(30)).isEmpty)
+        #expect(state.land(next.flight, for: "a", .store(try entry(30))).isEmpty)
         state.remove { $0 == "b" }
         #expect(state.usedBytes == 10)
         state.remove { _ in true }
@@ -96,7 +108,7 @@ import Testing
         let last = state.withdraw(id: 102, for: "a")
         #expect(last == (2, flight))
         #expect(!state.isWanted(flight, for: "a") && state.flightCount == 0)
-        #expect(state.land(flight, for: "a", try entry(10)).isEmpty)
+        #expect(state.land(flight, for: "a", .store(try entry(10))).isEmpty)
         #expect(state.count == 0)
     }
 }

@@ -464,6 +464,30 @@ import Testing
         #expect(try await setting.get(session) == "1")
     }
 
+    @Test("A reload that fails, or that the server answers with a 5xx status, keeps the fresh response, and another answer removes it")
+    func failedReload() async throws {
+        let setting = try Setting()
+        let session = try setting.session()
+        let strict = try setting.session { $0.validators = [StatusValidator()] }
+        let api = setting.world.api.value
+        let reload = ["Cache-Control": "no-cache"]
+        for session in [session, strict] { _ = try await setting.get(session) }
+        setting.world.api.value = { _ in throw TransportError(.connectionLost, "reset") }
+        await #expect(throws: ApproovError(.networkingError, "")) { try await setting.get(session, "https://api.test/", reload) }
+        #expect(try await setting.get(session) == "1*")
+        for (status, isKept) in [(503, true), (404, false)] {
+            setting.world.api.value = { TransportResponse(status: status, url: $0.url) }
+            #expect(try await setting.get(session, "https://api.test/", reload) == "")
+            setting.world.api.value = api
+            #expect(try await setting.get(session).hasSuffix("*") == isKept)
+        }
+        // What a validator refuses is an answer.
+        setting.world.api.value = { TransportResponse(status: 401, url: $0.url) }
+        await #expect(throws: ApproovError(.responseRefused, "")) { try await setting.get(strict, "https://api.test/", reload) }
+        setting.world.api.value = api
+        #expect(try await setting.get(strict).hasSuffix("*") == false)
+    }
+
     @Test("A failure fails no request of another session or with another timeout: that is sent for itself")
     func failureOfAnother() async throws {
         let setting = try Setting()

@@ -72,6 +72,9 @@ struct ResourceTransfersTests {
                 client.maximumBytes = 3
                 let cut = await #expect(throws: APIError.self) { _ = try await work(client.resource("missing")) }
                 #expect(cut?.response?.data == Data("GET".utf8))
+                client.maximumBytes = -1
+                let empty = await #expect(throws: APIError.self) { _ = try await work(client.resource("missing")) }
+                #expect(empty?.response?.head.statusCode == 404 && empty?.response?.data.isEmpty == true)
                 client.maximumBytes = 100
             }
             client.statuses = 404..<405

@@ -10,8 +10,11 @@ import Testing
         try await time.sleep(for: .milliseconds(20))
         #expect(time.uptime - start >= .milliseconds(20))
         #expect(abs(time.date.timeIntervalSinceNow) < 10)
-        let sleeper = Task { try await time.sleep(for: .seconds(600)) }
-        sleeper.cancel()
-        await #expect(throws: CancellationError.self) { try await sleeper.value }
+        for duration in [Duration.seconds(600), .seconds(Int64.max)] {
+            let sleeper = Task { try await time.sleep(for: duration) }
+            try await time.sleep(for: .milliseconds(20))
+            sleeper.cancel()
+            await #expect(throws: CancellationError.self) { try await sleeper.value }
+        }
     }
 }

@@ -155,6 +155,69 @@ final class CountingSource: CredentialSource {
         #expect(try await task.value == 401)
     }
 
+    @Test("A renewal that ignores its cancellation keeps no request waiting, and the next refusal begins another")
+    func stuckRenewal() async throws {
+        let world = try world()
+        let (began, release) = (Shared(0), Gate())
+        let source = CountingSource(last: 0) {
+            began.change { $0 += 1 }
+            await Task { try? await release.wait() }.value
+        }
+        let session = try session(world, source)
+        #expect(try await status(session, URLRequest("https://other.test/")) == 401)
+        for count in 1...2 {
+            let sleepers = world.clock.sleeperCount
+            let task = Task { try await status(session) }
+            #expect(await eventually { began.value == count && world.clock.sleeperCount > sleepers })
+            world.clock.advance(by: .seconds(30))
+            #expect(try await task.value == 401)
+        }
+        release.open()
+    }
+
+    /// A source that cannot renew its first credential, and renews the second one to "c".
+    private final class TwoUsers: CredentialSource {
+        let current = Shared("a")
+        let asked = Shared(0)
+        let renewed = Shared<[String]>([])
+        let release = Gate()
+
+        func credential() async throws -> Credential {
+            asked.change { $0 += 1 }
+            return try .bearer(current.value)
+        }
+
+        func renew(after refused: Credential) async throws -> Credential? {
+            renewed.change { $0.append(refused.headerValue) }
+            guard refused.headerValue == "Bearer b" else {
+                try await release.wait()
+                return nil
+            }
+            current.value = "c"
+            return try .bearer("c")
+        }
+    }
+
+    @Test("A request that is refused during the renewal of another credential waits for it, and then has its own renewed")
+    func otherRenewal() async throws {
+        let world = try world(valid: { $0.headerFields[.authorization] == "Bearer c" })
+        let source = TwoUsers()
+        let session = try world.session(interceptors: [
+            AuthenticatedRequests(source: source, hosts: [HostPattern("api.test")], clock: world.clock)
+        ])
+        let first = Task { try await status(session) }
+        #expect(await eventually { source.release.waiterCount == 1 })
+        source.current.value = "b"
+        let asked = source.asked.value
+        let others = (0..<3).map { _ in Task { try await status(session) } }
+        // Each asks for the credential to send it, and again when it is refused.
+        #expect(await eventually { source.asked.value == asked + 6 })
+        source.release.open()
+        for other in others { #expect(try await other.value == 200) }
+        #expect(try await first.value == 401)
+        #expect(source.renewed.value == ["Bearer a", "Bearer b"])
+    }
+
     @Test("At most five renewals begin in 30 s")
     func storm() async throws {
         let world = try world(valid: { _ in false })

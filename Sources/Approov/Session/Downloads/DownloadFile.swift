@@ -117,7 +117,7 @@ struct DownloadFile: ~Copyable {
                 try write(part)
                 continue
             }
-            return try write(Array(part.prefix(limit - size)))
+            return try write(Array(part.prefix(max(0, limit - size))))
         }
     }
 
