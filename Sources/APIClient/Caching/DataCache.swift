@@ -193,7 +193,7 @@ public final class DataCache: Sendable {
             let beginning = time.date - (time.uptime - flight.begun) / .seconds(1)
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: beginning) : .zero
             // A server that fails says nothing about the response that is kept (RFC 9111, section 4.3.3).
-            var change = isSame && head.statusCode < 500 ? State.Change.remove : .keep
+            var change = head.statusCode < 500 ? State.Change.remove : .keep
             if lifetime > .zero, let kept = CacheRules.kept(head) {
                 change = .store(
                     State.Entry(data: data, head: kept, freshUntil: flight.begun + lifetime, size: CacheRules.size(of: data, kept)))
@@ -207,8 +207,9 @@ public final class DataCache: Sendable {
             let isRefused = (error as? ApproovError)?.code == .responseRefused
             // A request that was not sent has no form.
             let othersMayHaveIt = isSame || probe.isUnsent
-            // Nor does a request without an answer. An answer that a validator refuses does.
-            for waiter in state.withLock({ $0.land(flight.number, for: key, isRefused ? .remove : .keep) }) {
+            // Nor does a request without an answer. One that a validator refuses is an answer.
+            let status = (error as? ApproovError)?.refusedResponse?.head?.statusCode ?? 0
+            for waiter in state.withLock({ $0.land(flight.number, for: key, isRefused && status < 500 ? .remove : .keep) }) {
                 // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
                 let isGiven =
                     if waiter.id == flight.first {

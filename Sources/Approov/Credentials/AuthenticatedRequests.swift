@@ -46,8 +46,6 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     private let window = Mutex(RenewalWindow())
     private let owners = Mutex(CredentialOwners())
     private let renewal: SharedRefresh
-    /// The header's value that the last renewal was for.
-    private let renewing = Mutex<String?>(nil)
 
     /// Creates the interceptor.
     ///
@@ -57,7 +55,7 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     ///   - header: The name of the header that carries it.
     ///   - renewsOn: Whether a response refuses the credential; must not block.
     ///   - longestRenewal: How long requests wait for a renewal. Then it is cancelled, and they get the response that refused them. The
-    ///     next refusal begins another renewal, even if the source ignores the cancellation.
+    ///     next refusal begins another renewal, even if the source ignores the cancellation and the first one still runs.
     ///   - clock: The clock.
     /// - Throws: ``ApproovError`` with code `initializationError` when no host is named, or the name of the header is malformed.
     public init(
@@ -153,13 +151,10 @@ public final class AuthenticatedRequests: CredentialInterceptor {
         if await isReplaced(refused) { return .retry }
         // One renewal at a time. A request whose credential it has replaced meanwhile needs no other. The one under way may be of another
         // credential, such as the last user's: then this one's comes after it.
-        for _ in 0..<2 {
-            await renewal.run { [self] in
-                renewing.withLock { $0 = refused }
-                await renew(refused)
-            }
+        while !Task.isCancelled {
+            let renewed = await renewal.run(for: refused) { [self] in await renew(refused) }
             if await isReplaced(refused) { return .retry }
-            if renewing.withLock({ $0 == refused }) { break }
+            if renewed == refused { break }
         }
         return .doNotRetry
     }

@@ -8,6 +8,7 @@ package final class SharedRefresh: Sendable {
     }
 
     private struct Running {
+        let subject: String?
         let task: Task<Void, Never>
         let marks: WorkMarks
     }
@@ -32,11 +33,22 @@ package final class SharedRefresh: Sendable {
         await start(work)?.waitForEnd()
     }
 
+    /// Does the same for callers whose work differs by its subject.
+    ///
+    /// - Returns: The subject of the work that this caller waited for; nil for none.
+    package func run(for subject: String, _ work: @escaping @Sendable () async -> Void) async -> String? {
+        guard let running = begin(for: subject, work) else { return nil }
+        await running.task.waitForEnd()
+        return running.subject
+    }
+
     /// Begins `work`, or joins the one under way, without waiting for it.
     ///
     /// - Returns: The task under way; nil when the last one began less than the interval ago.
     @discardableResult
-    package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
+    package func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>? { begin(for: nil, work)?.task }
+
+    private func begin(for subject: String?, _ work: @escaping @Sendable () async -> Void) -> Running? {
         let now = time.uptime
         let running = state.withLock { state -> Running? in
             if let running = state.running { return running }
@@ -48,11 +60,11 @@ package final class SharedRefresh: Sendable {
                 self.state.withLock { $0.running = nil }
                 marks.end()
             }
-            let running = Running(task: task, marks: marks)
+            let running = Running(subject: subject, task: task, marks: marks)
             state.running = running
             return running
         }
         running?.marks.joinCurrent()
-        return running?.task
+        return running
     }
 }

@@ -481,11 +481,21 @@ import Testing
             setting.world.api.value = api
             #expect(try await setting.get(session).hasSuffix("*") == isKept)
         }
-        // What a validator refuses is an answer.
-        setting.world.api.value = { TransportResponse(status: 401, url: $0.url) }
-        await #expect(throws: ApproovError(.responseRefused, "")) { try await setting.get(strict, "https://api.test/", reload) }
+        // What a validator refuses is an answer, and so is a redirect.
+        for (status, isKept) in [(503, true), (401, false)] {
+            setting.world.api.value = { TransportResponse(status: status, url: $0.url) }
+            await #expect(throws: ApproovError(.responseRefused, "")) { try await setting.get(strict, "https://api.test/", reload) }
+            setting.world.api.value = api
+            #expect(try await setting.get(strict).hasSuffix("*") == isKept)
+        }
+        setting.world.api.value = { request in
+            request.url.target == "/"
+                ? TransportResponse(status: 302, headerFields: [.location: "/moved"], url: request.url)
+                : TransportResponse(status: 200, url: request.url)
+        }
+        #expect(try await setting.get(session, "https://api.test/", reload) == "")
         setting.world.api.value = api
-        #expect(try await setting.get(strict).hasSuffix("*") == false)
+        #expect(try await setting.get(session).hasSuffix("*") == false)
     }
 
     @Test("A failure fails no request of another session or with another timeout: that is sent for itself")

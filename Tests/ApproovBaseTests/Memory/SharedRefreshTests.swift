@@ -43,6 +43,27 @@ import Testing
         #expect(ended.value)
     }
 
+    @Test("A caller learns for which subject the work was that it waited for")
+    func subjects() async {
+        let refresh = SharedRefresh(interval: .zero, time: ManualClock())
+        let (gate, ran) = (Gate(), Shared<[String]>([]))
+        let first = Task {
+            await refresh.run(for: "a") {
+                try? await gate.wait()
+                ran.change { $0.append("a") }
+            }
+        }
+        #expect(await eventually { gate.waiterCount == 1 })
+        let second = Task { await refresh.run(for: "b") { ran.change { $0.append("b") } } }
+        gate.open()
+        #expect(await first.value == "a")
+        // It joined, or came after the end.
+        let subject = await second.value
+        #expect(subject == ran.value.last)
+        #expect(await refresh.run(for: "c") { ran.change { $0.append("c") } } == "c")
+        #expect(ran.value.last == "c")
+    }
+
     private enum Local {
         @TaskLocal static var text = ""
     }
