@@ -24,7 +24,7 @@ internal import Synchronization
 /// observers, the gate and retriers are not. A session with `perRequestHeaders` keeps nothing.
 ///
 /// A wipe of the session and a change of its user remove the session's responses. A request that began before leaves no response in the
-/// cache. A request for a new response removes the one in the cache, unless it fails or its response has a 5xx status.
+/// cache. A request for a new response removes the one in the cache, unless no response comes or it has a 5xx status.
 ///
 /// When the cache is full, it removes the least recently used responses. It keeps no response that takes more than a quarter of it.
 public final class DataCache: Sendable {
@@ -192,8 +192,8 @@ public final class DataCache: Sendable {
         case .success(let (data, head)):
             let beginning = time.date - (time.uptime - flight.begun) / .seconds(1)
             let lifetime = isSame ? CacheRules.lifetime(of: head, probe, now: beginning) : .zero
-            // A server that fails says nothing about the response that is kept (RFC 9111, section 4.3.3).
-            var change = head.statusCode < 500 ? State.Change.remove : .keep
+            // A server that fails says nothing about the response that is kept (RFC 9111, section 4.3.3). One that redirects does.
+            var change = isSame && head.statusCode >= 500 ? State.Change.keep : .remove
             if lifetime > .zero, let kept = CacheRules.kept(head) {
                 change = .store(
                     State.Entry(data: data, head: kept, freshUntil: flight.begun + lifetime, size: CacheRules.size(of: data, kept)))
@@ -207,9 +207,10 @@ public final class DataCache: Sendable {
             let isRefused = (error as? ApproovError)?.code == .responseRefused
             // A request that was not sent has no form.
             let othersMayHaveIt = isSame || probe.isUnsent
-            // Nor does a request without an answer. One that a validator refuses is an answer.
+            // Nor does a request without an answer. A redirect is one, and so is what a validator refuses.
             let status = (error as? ApproovError)?.refusedResponse?.head?.statusCode ?? 0
-            for waiter in state.withLock({ $0.land(flight.number, for: key, isRefused && status < 500 ? .remove : .keep) }) {
+            let isAnswered = isRefused && status < 500 || (error as? ApproovError)?.code == .redirectRefused
+            for waiter in state.withLock({ $0.land(flight.number, for: key, othersMayHaveIt && !isAnswered ? .keep : .remove) }) {
                 // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
                 let isGiven =
                     if waiter.id == flight.first {

@@ -54,8 +54,8 @@ public final class AuthenticatedRequests: CredentialInterceptor {
     ///   - hosts: The hosts that may see the credential; no other host gets it.
     ///   - header: The name of the header that carries it.
     ///   - renewsOn: Whether a response refuses the credential; must not block.
-    ///   - longestRenewal: How long requests wait for a renewal. Then it is cancelled, and they get the response that refused them. The
-    ///     next refusal begins another renewal, even if the source ignores the cancellation and the first one still runs.
+    ///   - longestRenewal: How long one renewal may take. Then it is cancelled, and the requests that wait for it get the response that
+    ///     refused them. The next refusal begins another renewal, even if the source ignores the cancellation and the first one still runs.
     ///   - clock: The clock.
     /// - Throws: ``ApproovError`` with code `initializationError` when no host is named, or the name of the header is malformed.
     public init(
@@ -147,22 +147,30 @@ public final class AuthenticatedRequests: CredentialInterceptor {
         else { return .doNotRetry }
         let challenges = AuthenticationChallenges(response)
         guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
-        // The credential may have been renewed since this request was sent, but also be another user's.
-        if await isReplaced(refused) { return .retry }
-        // One renewal at a time. A request whose credential it has replaced meanwhile needs no other. The one under way may be of another
-        // credential, such as the last user's: then this one's comes after it.
-        while !Task.isCancelled {
+        // One renewal at a time. The one under way may be of another credential, such as the last user's: then this one's comes after it.
+        var isLast = false
+        while true {
+            let successor = await successor(of: refused)
+            if successor == .sameUsers { return .retry }
+            if isLast || Task.isCancelled { return .doNotRetry }
             let renewed = await renewal.run(for: refused) { [self] in await renew(refused) }
-            if await isReplaced(refused) { return .retry }
-            if renewed == refused { break }
+            // A credential that is not in use any more is not renewed, but the renewal under way may just have replaced it.
+            isLast = renewed == refused || successor != nil
         }
-        return .doNotRetry
     }
 
-    /// Whether requests now get another credential than this one, of the same user.
-    private func isReplaced(_ refused: String) async -> Bool {
-        guard !Task.isCancelled, let current = try? await source.credential(), current.headerValue != refused else { return false }
-        return owners.withLock { $0.isSame(current, asOf: refused) }
+    /// The credential that requests get instead of a refused one.
+    private enum Successor {
+        case sameUsers
+        /// Another user's, or it is not known whose.
+        case others
+    }
+
+    /// Returns whose credential requests now get instead of this one; nil if they still get this one, or none.
+    private func successor(of refused: String) async -> Successor? {
+        // The credential may have been renewed since the request was sent, but also be another user's.
+        guard !Task.isCancelled, let current = try? await source.credential(), current.headerValue != refused else { return nil }
+        return owners.withLock { $0.isSame(current, asOf: refused) } ? .sameUsers : .others
     }
 
     private func renew(_ refused: String) async {

@@ -1,8 +1,8 @@
 /// Provides the credential for an app's requests, and renews it when a server refuses it.
 ///
-/// ``AuthenticatedRequests`` calls it for several requests at a time. It calls ``renew(after:)`` for one refused credential once, for all
-/// requests that carried it, and again when the call has taken too long. Both methods must return soon after the task is cancelled: a
-/// request waits for ``credential()``.
+/// ``AuthenticatedRequests`` calls it for several requests at a time. It calls ``renew(after:)`` once for all requests that carried a refused
+/// credential, and again at a later refusal if the call failed, found no other credential or took too long. Both methods must return soon
+/// after the task is cancelled: a request waits for ``credential()``.
 public protocol CredentialSource: Sendable {
     /// Tells sessions when another user logs in or the user logs out; nil, the default, if the source does not report that.
     ///

@@ -43,6 +43,11 @@ import Testing
         #expect(ended.value)
     }
 
+    private final class Mark: WorkMark {
+        let spread = Shared(0)
+        func didSpread() { spread.change { $0 += 1 } }
+    }
+
     @Test("A caller learns for which subject the work was that it waited for")
     func subjects() async {
         let refresh = SharedRefresh(interval: .zero, time: ManualClock())
@@ -54,14 +59,17 @@ import Testing
             }
         }
         #expect(await eventually { gate.waiterCount == 1 })
-        let second = Task { await refresh.run(for: "b") { ran.change { $0.append("b") } } }
+        let mark = Mark()
+        let second = Task {
+            await WorkMarks.$current.withValue(WorkMarks(mark)) { await refresh.run(for: "b") { ran.change { $0.append("b") } } }
+        }
+        // It has joined.
+        #expect(await eventually { mark.spread.value == 1 })
         gate.open()
         #expect(await first.value == "a")
-        // It joined, or came after the end.
-        let subject = await second.value
-        #expect(subject == ran.value.last)
-        #expect(await refresh.run(for: "c") { ran.change { $0.append("c") } } == "c")
-        #expect(ran.value.last == "c")
+        #expect(await second.value == "a")
+        #expect(await refresh.run(for: "b") { ran.change { $0.append("b") } } == "b")
+        #expect(ran.value == ["a", "b"])
     }
 
     private enum Local {
@@ -70,10 +78,6 @@ import Testing
 
     @Test("A run has the task-local values of the caller that began it, and the marks of all callers while it runs")
     func taskLocals() async {
-        final class Mark: WorkMark {
-            let spread = Shared(0)
-            func didSpread() { spread.change { $0 += 1 } }
-        }
         let refresh = SharedRefresh(interval: .zero, time: ManualClock())
         let (begun, gate) = (Gate(), Gate())
         let seen = Shared<WorkMarks?>(nil)
