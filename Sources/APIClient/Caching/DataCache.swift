@@ -204,12 +204,13 @@ public final class DataCache: Sendable {
                 waiter.continuation.resume(returning: isGiven ? response : .apart)
             }
         case .failure(let error):
-            let isRefused = (error as? ApproovError)?.code == .responseRefused
+            let failure = error as? ApproovError
+            let isRefused = failure?.code == .responseRefused
             // A request that was not sent has no form.
             let othersMayHaveIt = isSame || probe.isUnsent
             // Nor does a request without an answer. A redirect is one, and so is what a validator refuses.
-            let status = (error as? ApproovError)?.refusedResponse?.head?.statusCode ?? 0
-            let isAnswered = isRefused && status < 500 || (error as? ApproovError)?.code == .redirectRefused
+            let status = failure?.refusedResponse?.head?.statusCode ?? 0
+            let isAnswered = isRefused && status < 500 || failure?.code == .redirectRefused
             for waiter in state.withLock({ $0.land(flight.number, for: key, othersMayHaveIt && !isAnswered ? .keep : .remove) }) {
                 // Another session's validators may accept the response, its retriers may repeat the request, and another timeout is longer.
                 let isGiven =
