@@ -6,6 +6,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.24
 @Suite struct ApproovErrorTests {
     @Test("Two errors with the same code are equal, and by default only a networking error is retryable")
     func codes() {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import HTTPRecording
 
+// Acceptance list: S3.6
 @Suite struct RecordingTransportTests {
     private let site: Site
 

@@ -5,6 +5,7 @@ import OAuth2SecretService
 import TestTags
 import Testing
 
+// Acceptance list: S2.83
 @Suite(
     "Tokens in the user's keyring", .tags(.sockets, .processes), .enabled(TestKeyring.whatIsMissing, TestKeyring.isPossible))
 struct SecretServiceTokenStoreTests {

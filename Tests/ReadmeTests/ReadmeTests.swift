@@ -6,6 +6,7 @@ import Testing
 
 @testable import ApproovCLI
 
+// Acceptance list: S2.30
 @Suite(.tags(.processes)) struct ReadmeTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let repository = folder.deletingLastPathComponent().deletingLastPathComponent()

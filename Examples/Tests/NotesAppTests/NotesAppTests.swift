@@ -9,6 +9,7 @@ import Testing
 @testable import NotesApp
 @testable import NotesServer
 
+// Acceptance list: S2.111
 /// Runs the app against its server and a real authority, over TLS on loopback.
 @Suite struct NotesAppTests {
     @Test("The app logs in by a browser, edits notes, uploads a picture and renews its token, and a log-out leaves nothing")

@@ -2,6 +2,7 @@ import APIClient
 import Foundation
 import Testing
 
+// Acceptance list: S2.44
 @Suite struct FormBodyTests {
     @Test("A form has its media type, plus signs for spaces, and names that may repeat")
     func form() throws {

@@ -2,6 +2,7 @@ import APIClient
 import Foundation
 import Testing
 
+// Acceptance list: S2.11
 @Suite struct JSONBodyTests {
     @Test("A value is encoded as JSON with its media type")
     func encodable() throws {

@@ -4,6 +4,7 @@ import Foundation
 import HTTPClient
 import Testing
 
+// Acceptance list: S2.44, S2.53, S2.54, S2.55, S2.57, S2.58, S2.59
 @Suite struct MultipartBodyTests {
     /// The whole content, whatever its kind.
     private func bytes(of body: RequestBody) async throws -> [UInt8] {

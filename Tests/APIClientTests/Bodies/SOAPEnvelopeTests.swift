@@ -1,6 +1,7 @@
 import APIClient
 import Testing
 
+// Acceptance list: S2.11, S2.64
 @Suite struct SOAPEnvelopeTests {
     private static let find = XMLElement(
         "c:Find", attributes: [.init("xmlns:c", "urn:cats")], children: [.element(XMLElement("c:name", text: "A&B"))])

@@ -4,6 +4,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S2.116
 @Suite struct DataCacheStateTests {
     private typealias State = DataCacheState<String, Int>
 

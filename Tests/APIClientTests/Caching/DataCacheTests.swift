@@ -10,6 +10,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S1.3, S1.10, S2.115, S2.116
 @Suite(.timeLimit(.minutes(5))) struct DataCacheTests {
     /// An API that counts its answers, and a cache on the same clock.
     private struct Setting: Sendable {

@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.1, S2.8, S2.9, S2.35, S2.36, S2.37, S2.38, S2.42, S2.43, S2.65, S3.30, S3.32, S3.52, S3.54, S3.55
 @Suite(.tags(.sockets), .timeLimit(.minutes(5)))
 struct APIClientTests {
     private struct Item: Codable, Equatable {

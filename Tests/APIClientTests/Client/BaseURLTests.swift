@@ -6,6 +6,7 @@ import Foundation
 import HTTPClient
 import Testing
 
+// Acceptance list: S1.13, S1.14, S1.15
 @Suite struct BaseURLTests {
     private func client(_ base: String = "https://api.example.com/v1") throws -> APIClient {
         try APIClient(base: try #require(URL(string: base)), session: try ApproovSession(service: nil))

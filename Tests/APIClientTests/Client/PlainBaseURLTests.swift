@@ -7,6 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S1.32
 /// What a base URL with the scheme http means.
 @Suite struct PlainBaseURLTests {
     @Test("A base URL with http is called unless the host's server must be checked")

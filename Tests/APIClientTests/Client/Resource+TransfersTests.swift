@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.40
 /// Streams, downloads, progress, and requests for the session, on a real server.
 @Suite("Transfers of a resource", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ResourceTransfersTests {

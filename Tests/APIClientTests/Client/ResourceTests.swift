@@ -36,6 +36,7 @@ private actor Caller {
     }
 }
 
+// Acceptance list: S1.16, S1.22, S2.33, S2.112, S3.38
 @Suite struct ResourceTests {
     private func resource(_ path: String = "items/7") throws -> Resource {
         let base = try #require(URL(string: "https://api.example.com/v1/"))

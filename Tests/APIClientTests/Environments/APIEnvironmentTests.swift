@@ -7,6 +7,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S3.22
 @Suite struct APIEnvironmentTests {
     private let url: URL
 
@@ -47,6 +48,7 @@ import Testing
     }
 }
 
+// Acceptance list: S3.16
 @Suite struct APIEnvironmentFileTests {
     private let folder: TemporaryFolder
 

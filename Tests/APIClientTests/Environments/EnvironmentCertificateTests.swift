@@ -8,6 +8,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S3.12, S3.17
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct EnvironmentCertificateTests {
     private let folder: TemporaryFolder
     private let root: TestCertificate

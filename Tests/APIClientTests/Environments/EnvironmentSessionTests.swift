@@ -9,6 +9,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S1.11, S1.29, S2.34, S3.11, S3.18, S3.19, S3.21, S3.23, S3.26, S3.29, S3.30
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentSessionTests {
     private let folder: TemporaryFolder
 

@@ -7,6 +7,7 @@ import FoundationNetworking
 import TestTags
 import Testing
 
+// Acceptance list: S2.13
 /// Two other libraries parse our queries, which a session sends to a server of theirs.
 @Suite(
     .tags(.sockets, .processes), .timeLimit(.minutes(5)),

@@ -7,6 +7,7 @@ import FoundationNetworking
 import TestTags
 import Testing
 
+// Acceptance list: S2.11
 /// Another library reads the documents that we write, and writes documents that we read.
 @Suite(
     .tags(.sockets, .processes), .timeLimit(.minutes(5)),

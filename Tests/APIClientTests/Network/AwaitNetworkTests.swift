@@ -8,6 +8,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S2.69, S2.113
 @Suite(.timeLimit(.minutes(5))) struct AwaitNetworkTests {
     private let clock = ManualClock()
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S2.114
 @Suite struct HostStatusTests {
     @Test("This machine and an address with a route are reachable, and another host is what the network is")
     func hosts() throws {

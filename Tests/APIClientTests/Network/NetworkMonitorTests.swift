@@ -6,6 +6,7 @@ import Testing
 
 @testable import APIClient
 
+// Acceptance list: S2.18, S2.114
 @Suite(.tags(.sockets, .processes), .timeLimit(.minutes(2))) struct NetworkMonitorTests {
     @Test("A stream has the present status first, then the newest, and ends with its monitor")
     func stream() async {

@@ -2,6 +2,7 @@ import APIClient
 import Foundation
 import Testing
 
+// Acceptance list: S3.54
 @Suite struct QueryValueTests {
     private struct Search: Encodable {
         var word = "cat"

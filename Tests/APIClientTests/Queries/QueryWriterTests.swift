@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
+// Acceptance list: S2.13, S2.45, S2.46, S2.47, S2.48, S2.49, S2.50
 @Suite struct QueryWriterTests {
     private static let kittens: QueryValue = ["options": ["include": ["fuzzy", "fluffy", "not mean"], "2+2": 4]]
 

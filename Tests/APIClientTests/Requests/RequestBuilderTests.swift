@@ -4,6 +4,7 @@ import FoundationNetworking
 import HTTPTypes
 import Testing
 
+// Acceptance list: S2.10, S2.41, S2.42, S2.51
 @Suite struct RequestBuilderTests {
     private func builder(_ url: String = "https://api.example.com/items", _ method: HTTPRequest.Method = .get) throws -> RequestBuilder {
         RequestBuilder(url: try #require(URL(string: url)), method: method)

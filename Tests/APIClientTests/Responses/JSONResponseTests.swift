@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
+// Acceptance list: S2.12, S2.52
 @Suite struct JSONResponseTests {
     struct Item: Codable, Equatable {
         var name = "cat"

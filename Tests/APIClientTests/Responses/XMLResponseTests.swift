@@ -1,6 +1,7 @@
 import APIClient
 import Testing
 
+// Acceptance list: S2.12, S2.61
 @Suite struct XMLResponseTests {
     @Test(
         "A document is read under any media type of XML",

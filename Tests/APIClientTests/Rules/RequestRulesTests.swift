@@ -9,6 +9,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S1.2, S1.4, S1.18, S1.19, S1.20, S1.22, S3.33
 @Suite(.tags(.sockets), .timeLimit(.minutes(5)))
 struct RequestRulesTests {
     private func url(_ path: String) throws -> URL { try #require(URL(string: "https://api.example.com/v1" + path)) }

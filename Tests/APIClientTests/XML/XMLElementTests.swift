@@ -1,6 +1,7 @@
 import APIClient
 import Testing
 
+// Acceptance list: S2.62
 @Suite struct XMLElementTests {
     private static let cats = XMLElement(
         "cats", attributes: [.init("count", "2")],

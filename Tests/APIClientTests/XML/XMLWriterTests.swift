@@ -1,6 +1,7 @@
 import APIClient
 import Testing
 
+// Acceptance list: S2.63
 @Suite struct XMLWriterTests {
     private func text(_ element: XMLElement) throws -> String { String(decoding: try element.document(), as: UTF8.self) }
 

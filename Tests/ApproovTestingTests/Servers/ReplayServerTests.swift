@@ -7,6 +7,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S3.7
 @Suite(.tags(.sockets)) struct ReplayServerTests {
     private let folder: TemporaryFolder
     private let recording: URL

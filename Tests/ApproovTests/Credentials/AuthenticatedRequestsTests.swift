@@ -36,6 +36,7 @@ final class CountingSource: CredentialSource {
     }
 }
 
+// Acceptance list: S1.8, S3.4, S3.13, S3.14, S3.48, S3.50, S3.51
 @Suite struct AuthenticatedRequestsTests {
     /// A world whose API accepts the token that `valid` names, and otherwise answers like `refusal`.
     private func world(

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S3.47
 @Suite struct AuthenticationChallengesTests {
     @Test(
         "The schemes of all challenges are found, also beside quoted commas",

@@ -2,6 +2,7 @@ import Approov
 import ApproovTesting
 import Testing
 
+// Acceptance list: S2.7, S3.17
 @Suite struct CredentialTests {
     @Test("A bearer token and a name with a password become the values that RFC 6750 and RFC 7617 show")
     func values() throws {

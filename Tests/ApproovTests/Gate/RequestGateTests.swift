@@ -6,6 +6,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S2.2, S2.4, S2.5, S2.68
 @Suite struct RequestGateTests {
     /// A world with a gate on the same clock.
     private struct Gated {

@@ -6,6 +6,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S2.69, S2.121, S3.5
 @Suite struct ConsoleLogTests {
     private func log(_ level: ConsoleLog.Level, showing: Set<String> = [], _ url: String) async throws -> [String] {
         let world = try World()

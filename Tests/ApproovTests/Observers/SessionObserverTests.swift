@@ -8,6 +8,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S2.112, S3.31, S4.30
 @Suite struct SessionObserverTests {
     /// Has a request sent again once.
     struct Once: RequestInterceptor {

@@ -8,6 +8,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S1.21
 @Suite struct AllowedHostsTests {
     /// Counts how often it sees a request.
     private struct Witness: RequestInterceptor {

@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S1.11, S2.27
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ApproovSessionInvalidationTests {
     /// Answers /wait once the gate is open, and /endless without an end.
     private static func site(_ gate: Gate) async throws -> Site {

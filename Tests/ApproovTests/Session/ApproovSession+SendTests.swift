@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.40
 @Suite(.tags(.sockets)) struct ApproovSessionSendTests {
     /// Answers with the request's method, target, Content-Length and body.
     private static func echo(_ versions: TestHTTPServer.Versions) async throws -> Site {

@@ -6,6 +6,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S2.14, S2.39
 @Suite struct ApproovSessionTransferTests {
     /// A world whose API returns the request's body.
     private func echo() throws -> World {

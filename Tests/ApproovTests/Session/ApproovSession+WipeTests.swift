@@ -9,6 +9,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.4, S1.9, S1.10, S1.12
 /// What a session keeps of a user who is gone: nothing.
 @Suite struct ApproovSessionWipeTests {
     /// A world whose API answers "/late" and "/late/plain" only once the gate is open, and sets no cookie in the second.

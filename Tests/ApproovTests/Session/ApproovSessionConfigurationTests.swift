@@ -7,6 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S1.25, S1.30
 @Suite struct ApproovSessionConfigurationTests {
     /// Adds a header that shows that the interceptor was called.
     struct Marking: RequestInterceptor {

@@ -9,6 +9,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.14, S1.23, S1.32, S2.66, S2.74, S3.43
 @Suite struct ApproovSessionTests {
     struct Authorizing: RequestInterceptor {
         let value: String

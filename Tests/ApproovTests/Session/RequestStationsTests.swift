@@ -10,6 +10,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.23
 @Suite struct RequestStationsTests {
     /// Logs the header names at station 3, and the question about a retry at station 9.
     struct Witness: RequestInterceptor {

@@ -7,6 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S1.29, S2.32, S3.27
 /// The settings of the wrapped session's configuration that still apply.
 @Suite struct WrappedConfigurationTests {
     @Test("Additional headers are added, and the request's own headers take precedence")

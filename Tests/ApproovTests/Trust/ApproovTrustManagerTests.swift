@@ -7,6 +7,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.31, S2.73
 @Suite struct ApproovTrustManagerTests {
     struct Marked: ServerTrustEvaluating {
         let name: String

@@ -2,6 +2,7 @@ import Approov
 import Foundation
 import Testing
 
+// Acceptance list: S3.9
 @Suite struct EnvelopeValidatorTests {
     private func refusal(_ body: String, type: String? = "application/json") throws -> ApproovError? {
         ApproovTests.refusal(by: EnvelopeValidator(), of: try head(200, type.map { ["Content-Type": $0] } ?? [:]), body: Data(body.utf8))

@@ -2,6 +2,7 @@ import Approov
 import Foundation
 import Testing
 
+// Acceptance list: S3.39
 @Suite struct HeaderValidatorTests {
     private let validator = HeaderValidator.headers(success: "success", status: "status", message: "message")
 

@@ -2,6 +2,7 @@ import ApproovTesting
 import CertificatePinning
 import Testing
 
+// Acceptance list: S1.27, S1.31, S2.76
 @Suite("CompositeTrustEvaluator and custom evaluators")
 struct CompositeTrustEvaluatorTests {
     private let root: TestCertificate

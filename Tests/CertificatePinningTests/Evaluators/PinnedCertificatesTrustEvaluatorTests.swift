@@ -4,6 +4,7 @@ import Testing
 
 @testable import CertificatePinning
 
+// Acceptance list: S1.31, S2.75
 @Suite("PinnedCertificatesTrustEvaluator")
 struct PinnedCertificatesTrustEvaluatorTests {
     private let root: TestCertificate

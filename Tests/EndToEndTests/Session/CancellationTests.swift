@@ -4,6 +4,7 @@ import Foundation
 import TestTags
 import Testing
 
+// Acceptance list: S2.14
 /// Calls that their callers cancel.
 @Suite("Cancelled calls", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CancellationTests {

@@ -7,6 +7,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S3.49
 /// What becomes of calls when the API no longer accepts the user's credential.
 @Suite("Renewed credentials", .tags(.sockets), .timeLimit(.minutes(5)))
 struct CredentialRenewalTests {

@@ -7,6 +7,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.16
 /// Progress reports during uploads and downloads.
 @Suite("Progress", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProgressTests {

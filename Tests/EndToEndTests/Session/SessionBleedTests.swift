@@ -13,6 +13,7 @@ import OAuth2
 import TestTags
 import Testing
 
+// Acceptance list: S1.12
 /// What one user of an app leaves for the next: nothing.
 @Suite("Session bleed", .tags(.sockets, .slow), .timeLimit(.minutes(30)))
 struct SessionBleedTests {

@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.37, S4.30
 @Suite(.tags(.sockets)) struct WatchedSessionTests {
     /// Records the ends of calls.
     struct Ends: SessionObserver {

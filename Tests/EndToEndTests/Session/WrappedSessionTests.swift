@@ -6,6 +6,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S3.27
 /// Settings of the wrapped session that stay in effect.
 @Suite("A wrapped session", .tags(.sockets), .timeLimit(.minutes(5)))
 struct WrappedSessionTests {

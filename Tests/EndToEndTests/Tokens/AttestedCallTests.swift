@@ -8,6 +8,7 @@ import Foundation
 import TestTags
 import Testing
 
+// Acceptance list: S1.7, S1.11
 /// The token of a protected call, and the API's response to it.
 @Suite("An attested call", .tags(.sockets), .timeLimit(.minutes(5)))
 struct AttestedCallTests {

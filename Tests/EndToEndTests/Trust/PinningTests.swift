@@ -7,6 +7,7 @@ import Foundation
 import TestTags
 import Testing
 
+// Acceptance list: S1.25, S2.17, S3.2
 /// The servers that protected calls may reach, while pins change.
 @Suite("Pins", .tags(.sockets), .timeLimit(.minutes(5)))
 struct PinningTests {

@@ -7,6 +7,7 @@ import HTTPClient
 import TestTags
 import Testing
 
+// Acceptance list: S2.69
 /// Protected calls through a proxy that the caller configured.
 @Suite("A configured proxy", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ProxyTests {

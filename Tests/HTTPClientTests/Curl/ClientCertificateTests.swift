@@ -4,6 +4,7 @@ import HTTPClient
 import TestTags
 import Testing
 
+// Acceptance list: S3.3, S3.45, S3.46
 @Suite("Client certificates", .tags(.sockets), .timeLimit(.minutes(5)))
 struct ClientCertificateTests {
     @Test(

@@ -7,6 +7,7 @@ import Synchronization
 import TestTags
 import Testing
 
+// Acceptance list: S2.71, S2.76, S3.42, S3.44
 /// Covers the traps C1, C2, C3, C4, C13 and C16; see `TrapTests`.
 @Suite(.tags(.sockets, .slow), .timeLimit(.minutes(5))) struct TrustHookTests {
     @Test("The client accepts a pinned leaf, and a pinned root that the server did not send")

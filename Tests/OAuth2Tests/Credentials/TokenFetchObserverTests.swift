@@ -4,6 +4,7 @@ import HTTPClient
 import OAuth2
 import Testing
 
+// Acceptance list: S2.29
 @Suite struct TokenFetchObserverTests {
     /// Writes down what it hears.
     private struct Listener: TokenFetchObserver {

@@ -7,6 +7,7 @@ import HTTPTypes
 import OAuth2
 import Testing
 
+// Acceptance list: S2.104
 @Suite struct OAuth2EndpointsTests {
     private static let good = #"{"access_token":"a1","token_type":"bearer","expires_in":600,"refresh_token":"r1","scope":"read"}"#
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.88, S2.119
 @Suite struct TokenGrantTests {
     /// Every grant that the module brings, with further parameters.
     private static let grants: [@Sendable ([(name: String, value: String)]) -> any TokenGrant] = [

@@ -4,6 +4,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.102, S2.103
 @Suite struct AuthorizationRequestTests {
     private let redirect = Samples.url("http://127.0.0.1:4000/callback")
 

@@ -6,6 +6,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.100, S2.101
 @Suite(.tags(.sockets)) struct LoopbackRedirectTests {
     /// A listener that waits, with the request that it waits for.
     private struct Waiting {

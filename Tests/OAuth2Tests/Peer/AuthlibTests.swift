@@ -8,6 +8,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.24, S2.26, S2.78, S2.89, S2.90, S2.91, S2.92, S2.93, S2.96, S2.104
 @Suite(
     "Authorization server of another library", .tags(.sockets, .processes, .slow),
     .enabled(AuthlibServer.whatIsMissing, AuthlibServer.isPossible))

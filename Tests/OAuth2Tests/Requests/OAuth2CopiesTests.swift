@@ -9,6 +9,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.87, S2.95, S2.110
 /// Copies of one client that differ in who is authorized.
 @Suite(.timeLimit(.minutes(5))) struct OAuth2CopiesTests {
     /// An authorization server and an API in memory, and a copy of one client for a user and one for the app.

@@ -8,6 +8,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S1.8, S2.19, S2.20, S2.28, S2.80, S2.82, S2.87, S2.118
 @Suite struct OAuth2CredentialsTests {
     /// A token endpoint that a test scripts, and credentials that use it.
     private struct Setting {

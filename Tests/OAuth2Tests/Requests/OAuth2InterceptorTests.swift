@@ -11,6 +11,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S1.17, S2.1, S2.6, S2.7, S2.20, S2.21, S2.25, S2.67, S2.69, S2.95, S2.106, S2.107, S2.108, S3.13
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct OAuth2InterceptorTests {
     private static let crowd = ProcessInfo.processInfo.environment["APPROOV_CROWD"].flatMap { Int($0) } ?? 1_000
 

@@ -6,6 +6,7 @@ import OAuth2
 import TestTags
 import Testing
 
+// Acceptance list: S2.117
 @Suite("Processes that share a token store", .tags(.sockets, .processes, .slow))
 struct SharedStoreTests {
     @Test(

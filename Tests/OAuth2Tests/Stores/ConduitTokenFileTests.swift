@@ -4,6 +4,7 @@ import Foundation
 import OAuth2
 import Testing
 
+// Acceptance list: S2.120
 @Suite struct ConduitTokenFileTests {
     /// Made with Python's hashlib and cryptography as Conduit makes it, from the passphrase "correct horse" and the salt "battery".
     private static let content =

@@ -4,6 +4,7 @@ import Foundation
 import OAuth2
 import Testing
 
+// Acceptance list: S2.22, S2.23, S2.84
 @Suite struct FileTokenStoreTests {
     /// A folder of tokens with its key in another folder.
     private struct Place {

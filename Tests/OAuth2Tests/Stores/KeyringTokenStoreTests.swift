@@ -6,6 +6,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.83
 @Suite struct KeyringTokenStoreTests {
     /// Whether the kernel lets this process use the user's keyring; containers often forbid it.
     static var isPossible: Bool {

@@ -3,6 +3,7 @@ import Foundation
 import OAuth2
 import Testing
 
+// Acceptance list: S2.29, S2.85
 @Suite struct TokenMigrationTests {
     @Test("Tokens move, keys without a token are passed over, and a second run does nothing")
     func moves() async throws {

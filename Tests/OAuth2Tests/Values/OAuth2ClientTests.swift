@@ -4,6 +4,7 @@ import Testing
 
 @testable import OAuth2
 
+// Acceptance list: S2.19
 @Suite struct OAuth2ClientTests {
     @Test("Basic form-encodes identifier and secret before it joins them")
     func basic() throws {

@@ -5,6 +5,8 @@ import Testing
 
 @testable import ApproovCLI
 
+// Acceptance list: S1.28, S2.3, S2.56, S2.60, S2.70, S2.72, S2.77, S2.79, S2.94, S2.97, S2.98, S2.99, S2.105, S2.109, S3.10, S3.15, S3.20,
+// S3.24, S3.25, S3.28, S3.34, S3.35, S3.38, S3.40, S3.53
 /// Tries every row of NAMES.md, the tables of Approov's own names and those of other libraries.
 @Suite(.timeLimit(.minutes(5))) struct NamesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()

@@ -25,6 +25,7 @@ func session(
         trustManager: ApproovTrustManager(anchors: .of(world.account.root), logger: .silent), configuration: configuration)
 }
 
+// Acceptance list: S1.1, S1.5, S1.6, S1.7, S1.17, S3.4
 @Suite struct CredentialStationTests {
     private func world() throws -> World { try World(hosts: ["api.test": .pinned, "other.test": .pinned]) }
 

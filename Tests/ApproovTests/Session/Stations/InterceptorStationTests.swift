@@ -7,6 +7,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S2.65
 @Suite struct InterceptorStationTests {
     /// Sets headers, and declares some of them.
     private struct Setting: RequestInterceptor {

@@ -7,6 +7,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S3.36, S3.41
 @Suite struct PerRequestHeaderStationTests {
     /// Has every request sent three times, and notes the values that it sees.
     struct Retrying: RequestInterceptor {

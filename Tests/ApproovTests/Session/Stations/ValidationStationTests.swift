@@ -6,6 +6,7 @@ import HTTPClient
 import HTTPTypes
 import Testing
 
+// Acceptance list: S3.8, S3.9, S3.37
 @Suite struct ValidationStationTests {
     /// Notes the size of the body that it sees; -1 for none.
     struct Noting: ResponseValidating {

@@ -8,6 +8,7 @@ import HTTPTypes
 import TestTags
 import Testing
 
+// Acceptance list: S2.15, S2.33
 @Suite(.tags(.sockets), .timeLimit(.minutes(5))) struct ApproovTaskTests {
     private static let size = 200 * 65_536
 

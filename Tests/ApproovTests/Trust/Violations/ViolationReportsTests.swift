@@ -10,6 +10,7 @@ import Testing
 
 @testable import Approov
 
+// Acceptance list: S1.26
 @Suite struct ViolationReportsTests {
     private let world: World
     private let root: TestCertificate
