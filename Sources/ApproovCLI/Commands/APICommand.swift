@@ -36,6 +36,7 @@ struct APICommand: AsyncParsableCommand {
             approov api -list --json > hosts.json
             approov api -import hosts.json
             approov api -check api.example.com --days 14
+            approov api -check
             approov api -managedTrustRoots -pinFrom root.pem
             approov api -remove api.example.com
 
@@ -72,15 +73,17 @@ struct APICommand: AsyncParsableCommand {
         help: ArgumentHelp("Change a host's pins and settings; without another option, show them.", valueName: "host"))
     var pins: String?
 
-    @Option(
+    @Flag(
         name: .dash("check"),
-        help: ArgumentHelp(
-            """
-            Compare a host's pins with the certificates that it presents now. For an oblivious host, to which no app connects, ask the \
-            gateway whether it accepts the published key, and check the relay in the host's place. Exits 1 for present and coming \
-            problems.
-            """, valueName: "host[:port]"))
-    var check: String?
+        help: """
+            Compare the pins of a host, or of all hosts, with the certificates that are presented now. For an oblivious host, to which no \
+            app connects, ask the gateway whether it accepts the published key, and check the relay in the host's place. Exits 1 for \
+            present and coming problems.
+            """)
+    var check = false
+
+    @Argument(help: ArgumentHelp("With -check: the host. Default: all hosts.", valueName: "host[:port]"))
+    var checkedHost: String?
 
     @Flag(
         name: .dash("managedTrustRoots"), help: "Change the pins for hosts without pins; without another option, show them.")
@@ -152,8 +155,9 @@ struct APICommand: AsyncParsableCommand {
     func validate() throws {
         try OneOf.check([
             "-add": add != nil, "-import": importFile != nil, "-remove": remove != nil, "-list": list, "-pins": pins != nil,
-            "-check": check != nil, "-managedTrustRoots": managedTrustRoots,
+            "-check": check, "-managedTrustRoots": managedTrustRoots,
         ])
+        if checkedHost != nil, !check { throw ValidationError("Only -check takes a host without an option before it.") }
         if add == nil, noApproovToken || includeSubdomains {
             throw ValidationError("-noApproovToken and -includeSubdomains are only valid with -add.")
         }
@@ -187,7 +191,7 @@ struct APICommand: AsyncParsableCommand {
             throw ValidationError("-pinsExpireAt is in the past: give the time by which you will change the pins, or never.")
         }
         if let days {
-            guard check != nil else { throw ValidationError("--days is only valid with -check.") }
+            guard check else { throw ValidationError("--days is only valid with -check.") }
             guard (0...3_650).contains(days) else { throw ValidationError("--days must be 0 to 3650.") }
         }
     }
@@ -232,8 +236,9 @@ struct APICommand: AsyncParsableCommand {
         } else if let pins {
             guard changesHost else { return try show(pins, in: store) }
             try await change(pins, pins: pinChange, roots: roots, in: store)
-        } else if let check {
-            try await HostCheckRun(host: check, days: days ?? HostCheckRun.defaultDays, json: output.json).run(in: store)
+        } else if check {
+            let run = HostCheckRun(days: days ?? HostCheckRun.defaultDays, json: output.json, store: store)
+            if let checkedHost { try await run.check(checkedHost) } else { try await run.checkAll() }
         } else if managedTrustRoots {
             if changesPins { try await store.updateManagedTrustRoots { $0 = try pinChange($0) } }
             if output.json { return try Console.json(store.managedTrustRoots) }

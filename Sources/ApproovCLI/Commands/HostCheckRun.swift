@@ -4,7 +4,7 @@ import CertificatePinning
 import Foundation
 import HTTPClient
 
-/// `approov api -check`: compares the certificates of the server that apps connect to with its pins.
+/// `approov api -check`: compares the certificates of the servers that apps connect to with their pins.
 ///
 /// Apps never connect to an oblivious host itself. For such a host it checks whether the gateway accepts the published key, and compares
 /// the relay's certificates with the relay's pins.
@@ -12,9 +12,9 @@ struct HostCheckRun {
     /// The default number of days to look ahead.
     static let defaultDays = 30
 
-    let host: String
     let days: Int
     let json: Bool
+    let store: AuthorityStore
 
     private struct Certificate: Encodable {
         let subject: String
@@ -34,6 +34,12 @@ struct HostCheckRun {
         let pins: [String]
         let presented: [Certificate]
         let findings: [HostCheck.Finding]
+        /// Judges the findings; not printed.
+        let check: HostCheck
+
+        private enum CodingKeys: CodingKey {
+            case host, entry, relay, ok, broken, enforce, pins, presented, findings
+        }
     }
 
     /// The server that apps connect to.
@@ -50,7 +56,50 @@ struct HostCheckRun {
         }
     }
 
-    func run(in store: AuthorityStore) async throws {
+    /// Checks a host, and prints the report.
+    ///
+    /// - Parameter host: The host, with a port if it is not 443.
+    /// - Throws: `CommandFailure` when there is a problem, or the host cannot be checked.
+    func check(_ host: String) async throws {
+        let report = try await report(on: host)
+        if json { try Console.json(report) } else { show(report) }
+        // The findings are printed already, in text and in JSON.
+        if !report.ok { throw CommandFailure(nil) }
+    }
+
+    /// Checks all hosts of the account, one after another, and prints their reports; a pattern names no host that can be asked.
+    ///
+    /// - Throws: `CommandFailure` when there is a problem, or a host cannot be checked.
+    func checkAll() async throws {
+        // The settings of a host name no port, but those of the relay do.
+        let relay = try store.obliviousSettings.map { try TransportURL($0.relay) }
+        var reports: [Report] = []
+        var isGood = true
+        for name in store.hosts.map(\.name) {
+            guard !name.hasPrefix("*") else {
+                Console.note("approov: \(name) is not checked, because it is a pattern; check one of its hosts: approov api -check HOST")
+                continue
+            }
+            do {
+                let report = try await report(on: relay.map { $0.host.name == name ? "\(name):\($0.port)" : name } ?? name)
+                reports.append(report)
+                if !json {
+                    Console.line(name)
+                    show(report)
+                }
+                isGood = isGood && report.ok
+            } catch let failure as CommandFailure {
+                // The other hosts are checked all the same.
+                Console.error(failure.message ?? "\(name) cannot be checked")
+                isGood = false
+            }
+        }
+        if json { try Console.json(reports) }
+        if store.hosts.isEmpty { Console.note("approov: the account has no hosts to check; add one: approov api -add HOST") }
+        if !isGood { throw CommandFailure(nil) }
+    }
+
+    private func report(on host: String) async throws -> Report {
         let url: TransportURL
         do {
             url = try TransportURL("https://\(host)/")
@@ -79,17 +128,14 @@ struct HostCheckRun {
                 HostCheck.Finding(kind: finding.kind, message: relay.map { "the relay \($0): \(finding.message)" } ?? finding.message)
             }
         }
-        let report = Report(
+        return Report(
             host: url.host.name, entry: entry.name, relay: relay, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow),
             enforce: check.settings.enforce, pins: server.pins,
             presented: check.presented.certificates.map {
                 Certificate(
                     subject: $0.subject, pin: $0.pin.description, isPinned: check.pins.contains($0.pin), notAfter: RFC3339.text($0.notAfter)
                 )
-            }, findings: findings)
-        if json { try Console.json(report) } else { show(report, of: check) }
-        // The findings are printed already, in text and in JSON.
-        if !findings.isEmpty { throw CommandFailure(nil) }
+            }, findings: findings, check: check)
     }
 
     /// The problems that keep requests from passing through the relay.
@@ -118,7 +164,8 @@ struct HostCheckRun {
         }
     }
 
-    private func show(_ report: Report, of check: HostCheck) {
+    private func show(_ report: Report) {
+        let check = report.check
         if let relay = report.relay { Console.line("apps send requests to \(report.host) through the relay \(relay)") }
         for certificate in report.presented {
             Console.line(

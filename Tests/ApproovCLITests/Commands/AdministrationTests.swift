@@ -283,7 +283,7 @@ struct AdministrationTests {
         "A command that needs an existing store makes none, and says where it looked and what to do",
         arguments: [
             ["secret", "-get", "base64"], ["secret", "-change", "--yes"], ["api", "-list"], ["api", "-list", "--json"],
-            ["api", "-check", "a.test"],
+            ["api", "-check", "a.test"], ["api", "-check"],
             ["api", "-pins", "a.test"], ["api", "-pins", "a.test", "-enforce", "off"], ["api", "-remove", "a.test"],
             ["api", "-managedTrustRoots"], ["registration", "-list"], ["registration", "-remove", "/bin/sh"], ["token", "-check", "a.b.c"],
             ["token", "-genExample", "a.test"], ["token", "-arc", "A"], ["keyset", "-list"], ["keyset", "-remove", "k"], ["policy"],

@@ -175,4 +175,23 @@ struct HostCheckRunTests {
         let malformed = try await approov(["api", "-check", "user@host"])
         #expect(malformed.exitCode == 1 && malformed.errors.contains("is not a host name"))
     }
+
+    @Test("Without a host, all hosts are checked: one that cannot be asked does not end the check, and a pattern is named")
+    func allHosts() async throws {
+        let pins = ["-pin", root.pin.description, "-pin", backup.pin.description]
+        #expect(try await approov(["api", "-managedTrustRoots"] + pins).exitCode == 0)
+        let none = try await approov(["api", "-check"])
+        #expect(none.exitCode == 0 && none.errors.contains("no hosts to check"))
+        for name in ["a.check.localhost", "b.check.localhost", "*.check.localhost"] {
+            #expect(try await approov(["api", "-add", name] + pins).exitCode == 0)
+        }
+        // Nothing listens on port 443 here; if something did, its key would not be pinned.
+        let run = try await approov(["api", "-check"])
+        #expect(run.exitCode == 1)
+        for name in ["a.check.localhost", "b.check.localhost", "*.check.localhost is not checked"] {
+            #expect((run.output + run.errors).contains(name), "\(run.output)\(run.errors)")
+        }
+        let stray = try await approov(["api", "-list", "a.check.localhost"])
+        #expect(stray.exitCode == 2 && stray.errors.contains("Only -check takes a host"))
+    }
 }

@@ -96,6 +96,9 @@ struct PublishedKeyTests {
                 #expect(
                     checked.contains("good: the gateway accepts the published key, and the relay \(Self.relayHost) is pinned"), "\(checked)"
                 )
+                let all = try await approov("api", "-check", "--json")
+                let reports = try JSONDecoder().decode([Report].self, from: Data(all.output.utf8))
+                #expect(all.exitCode == 0 && reports.map(\.relay) == [Self.relayHost, nil], "\(all.output)\(all.errors)")
                 #expect(try await shown("--offline").check == nil)
 
                 let key = try await ObliviousClient.key(of: gateway.url, over: transport)
