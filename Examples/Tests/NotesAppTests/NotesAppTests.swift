@@ -187,6 +187,16 @@ import Testing
         request.setValue(unbound.token, forHTTPHeaderField: "Approov-Token")
         #expect(try await browser.status(of: request) == 401)
         #expect(try await ApproovSession(service: world.service, bindHeader: "Authorization").data(for: request).1.statusCode == 200)
+
+        // Without attestation, the server issues and revokes nothing: the access token still works.
+        for path in ["token", "revoke"] {
+            var request = URLRequest(url: world.api.appending(path: path))
+            request.httpMethod = "POST"
+            request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+            request.httpBody = Data("token=\(stolen)&grant_type=refresh_token&refresh_token=\(stolen)&client_id=notes".utf8)
+            #expect(try await browser.status(of: request) == 401)
+        }
+        #expect(try await ApproovSession(service: world.service, bindHeader: "Authorization").data(for: request).1.statusCode == 200)
         await world.stop()
     }
 }
