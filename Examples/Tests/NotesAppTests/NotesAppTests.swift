@@ -170,7 +170,7 @@ import Testing
         await world.stop()
     }
 
-    @Test("The server refuses an access token without the attestation token that is bound to it")
+    @Test("The server refuses what comes without attestation, and an access token without the token that is bound to it")
     func bound() async throws {
         let world = try await NotesWorld.start()
         let browser = world.browser
@@ -189,12 +189,16 @@ import Testing
         #expect(try await ApproovSession(service: world.service, bindHeader: "Authorization").data(for: request).1.statusCode == 200)
 
         // Without attestation, the server issues and revokes nothing: the access token still works.
-        for path in ["token", "revoke"] {
-            var request = URLRequest(url: world.api.appending(path: path))
-            request.httpMethod = "POST"
-            request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-            request.httpBody = Data("token=\(stolen)&grant_type=refresh_token&refresh_token=\(stolen)&client_id=notes".utf8)
-            #expect(try await browser.status(of: request) == 401)
+        let refreshToken = try #require(try await account.credentials.token().refreshToken)
+        for (path, form) in [
+            ("token", "grant_type=refresh_token&refresh_token=\(refreshToken)&client_id=notes-app"),
+            ("revoke", "token=\(stolen)&client_id=notes-app"),
+        ] {
+            var change = URLRequest(url: world.api.appending(path: path))
+            change.httpMethod = "POST"
+            change.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+            change.httpBody = Data(form.utf8)
+            #expect(try await browser.status(of: change) == 401)
         }
         #expect(try await ApproovSession(service: world.service, bindHeader: "Authorization").data(for: request).1.statusCode == 200)
         await world.stop()

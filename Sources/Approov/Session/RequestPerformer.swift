@@ -49,7 +49,7 @@ struct RequestPerformer: Sendable {
             do {
                 if progress.lacksHeaders {
                     try await begin(&step, of: &first, isFirst: progress.beginsCall, by: deadline, observation)
-                    progress.lacksHeaders = false
+                    progress.madeHeaders()
                 }
                 outcome = .success(try await stations.pass(step, by: deadline, observation))
             } catch {
@@ -125,12 +125,13 @@ struct RequestPerformer: Sendable {
         private(set) var mayHaveRunBefore = false
         /// Whether the per-request headers of the next pass are still to be made.
         var lacksHeaders: Bool
-
-        /// Whether the next pass of a request without redirects is the first of the call.
-        var beginsCall: Bool { attempt == 1 && !isRenewed }
+        /// Whether those of the call are still to be made: it may be tried again after it was refused without them.
+        private(set) var beginsCall = true
 
         /// Whether the server may have executed the request before the next pass.
         var mayHaveRun: Bool { redirects > 0 || mayHaveRunBefore }
+
+        mutating func madeHeaders() { (lacksHeaders, beginsCall) = (false, false) }
 
         mutating func redirect() { redirects += 1 }
 
@@ -152,16 +153,19 @@ struct RequestPerformer: Sendable {
     ///
     /// - Parameters:
     ///   - step: The step to send; on return, with the headers.
-    ///   - first: The caller's request; on return from the first attempt, with the headers of the call.
-    ///   - isFirst: Whether the call begins with this step.
+    ///   - first: The caller's request; on return, with the headers of the call.
+    ///   - isFirst: Whether the headers of the call are still to be made.
     ///   - deadline: The end of the time for the request.
     ///   - observation: The observers of the transfer.
-    /// - Throws: Errors of the gate; `FinalError` when the app names a header that it must not set, or one that is malformed.
+    /// - Throws: Errors of the gate; ``ApproovError`` with code `hostNotAllowed`; `FinalError` when the app names a header that it must not
+    ///   set, or one that is malformed.
     private func begin(
         _ step: inout RedirectStep, of first: inout RedirectStep, isFirst: Bool, by deadline: RequestDeadline,
         _ observation: RequestObservation
     ) async throws {
         try await stations.gate.wait(by: deadline, observation)
+        // The app makes no headers for a host that `allowedHosts` does not allow.
+        try stations.allowList.allowedHosts?.check(step.url)
         do {
             if isFirst {
                 try stations.perRequestHeaders.beginCall(&first)

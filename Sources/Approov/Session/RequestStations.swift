@@ -16,7 +16,7 @@ final class RequestStations: Sendable {
     private static let maximumAttempts = 4
 
     let policies: PolicySource
-    let perRequestHeaders: PerRequestHeaderStation  // between 0 and 1
+    let perRequestHeaders: PerRequestHeaderStation  // after 0 and the app's list of 1
     let life: SessionLife
     let gate: GateStation  // 0
     let allowList: AllowListStation  // 1

@@ -82,7 +82,7 @@ struct APICommand: AsyncParsableCommand {
             """)
     var check = false
 
-    @Argument(help: ArgumentHelp("With -check: the host. Default: all hosts.", valueName: "host[:port]"))
+    @Argument(help: ArgumentHelp("With -check: the host. Default: all but patterns, on port 443.", valueName: "host[:port]"))
     var checkedHost: String?
 
     @Flag(
@@ -157,7 +157,11 @@ struct APICommand: AsyncParsableCommand {
             "-add": add != nil, "-import": importFile != nil, "-remove": remove != nil, "-list": list, "-pins": pins != nil,
             "-check": check, "-managedTrustRoots": managedTrustRoots,
         ])
-        if checkedHost != nil, !check { throw ValidationError("Only -check takes a host without an option before it.") }
+        if checkedHost != nil, !check {
+            throw ValidationError(
+                "A word belongs to no option: repeat -pin and -pinFrom for each value, and put a value with spaces in quotes. Only -check takes "
+                    + "a host on its own.")
+        }
         if add == nil, noApproovToken || includeSubdomains {
             throw ValidationError("-noApproovToken and -includeSubdomains are only valid with -add.")
         }

@@ -42,6 +42,33 @@ struct HostCheckRun {
         }
     }
 
+    /// What JSON has for a host that cannot be checked.
+    private struct Failure: Encodable {
+        let host: String
+        let entry: String
+        let ok = false
+        let broken = true
+        let error: String
+    }
+
+    /// The result for one of all hosts.
+    private enum Outcome: Encodable {
+        case checked(Report)
+        case failed(Failure)
+
+        var isGood: Bool {
+            guard case .checked(let report) = self else { return false }
+            return report.ok
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            switch self {
+            case .checked(let report): try report.encode(to: encoder)
+            case .failed(let failure): try failure.encode(to: encoder)
+            }
+        }
+    }
+
     /// The server that apps connect to.
     private struct Server {
         let url: TransportURL
@@ -61,45 +88,6 @@ struct HostCheckRun {
     /// - Parameter host: The host, with a port if it is not 443.
     /// - Throws: `CommandFailure` when there is a problem, or the host cannot be checked.
     func check(_ host: String) async throws {
-        let report = try await report(on: host)
-        if json { try Console.json(report) } else { show(report) }
-        // The findings are printed already, in text and in JSON.
-        if !report.ok { throw CommandFailure(nil) }
-    }
-
-    /// Checks all hosts of the account, one after another, and prints their reports; a pattern names no host that can be asked.
-    ///
-    /// - Throws: `CommandFailure` when there is a problem, or a host cannot be checked.
-    func checkAll() async throws {
-        // The settings of a host name no port, but those of the relay do.
-        let relay = try store.obliviousSettings.map { try TransportURL($0.relay) }
-        var reports: [Report] = []
-        var isGood = true
-        for name in store.hosts.map(\.name) {
-            guard !name.hasPrefix("*") else {
-                Console.note("approov: \(name) is not checked, because it is a pattern; check one of its hosts: approov api -check HOST")
-                continue
-            }
-            do {
-                let report = try await report(on: relay.map { $0.host.name == name ? "\(name):\($0.port)" : name } ?? name)
-                reports.append(report)
-                if !json {
-                    Console.line(name)
-                    show(report)
-                }
-                isGood = isGood && report.ok
-            } catch let failure as CommandFailure {
-                // The other hosts are checked all the same.
-                Console.error(failure.message ?? "\(name) cannot be checked")
-                isGood = false
-            }
-        }
-        if json { try Console.json(reports) }
-        if store.hosts.isEmpty { Console.note("approov: the account has no hosts to check; add one: approov api -add HOST") }
-        if !isGood { throw CommandFailure(nil) }
-    }
-
-    private func report(on host: String) async throws -> Report {
         let url: TransportURL
         do {
             url = try TransportURL("https://\(host)/")
@@ -110,6 +98,58 @@ struct HostCheckRun {
             throw CommandFailure(
                 "the account has no entry for \(url.host.name); add it: approov api -add \(url.host.name) -pinFrom CERTIFICATE -pin BACKUP")
         }
+        let report = try await report(on: url.host.name, at: url, entry)
+        if json { try Console.json(report) } else { show(report) }
+        // The findings are printed already, in text and in JSON.
+        if !report.ok { throw CommandFailure(nil) }
+    }
+
+    /// Checks all hosts of the account on port 443, one after another, and prints their reports.
+    ///
+    /// A pattern names no host that can be asked. If it is oblivious, its hosts' requests go to the relay, which is checked.
+    ///
+    /// - Throws: `CommandFailure` when there is a problem, or a host cannot be checked.
+    func checkAll() async throws {
+        let relay = try store.obliviousSettings.map { try TransportURL($0.relay) }
+        var outcomes: [Outcome] = []
+        for entry in store.hosts {
+            let name = entry.name
+            do {
+                guard let url = try url(of: entry, relay) else {
+                    Console.note(
+                        "approov: \(name) is not checked, because it is a pattern; check one of its hosts: approov api -check HOST")
+                    continue
+                }
+                let report = try await report(on: name, at: url, entry)
+                outcomes.append(.checked(report))
+                if !json {
+                    Console.line(name)
+                    show(report)
+                }
+            } catch let cancellation as CancellationError {
+                throw cancellation
+            } catch {
+                // The other hosts are checked all the same.
+                let reason = (error as? CommandFailure)?.message ?? "\(error)"
+                outcomes.append(.failed(Failure(host: name, entry: name, error: reason)))
+                Console.error("\(name) cannot be checked: \(reason)")
+            }
+        }
+        if json { try Console.json(outcomes) }
+        if store.hosts.isEmpty { Console.note("approov: the account has no hosts to check; add one: approov api -add HOST") }
+        if !outcomes.allSatisfy(\.isGood) { throw CommandFailure(nil) }
+    }
+
+    /// Where to check an entry of the account; nil for a pattern, which names no host, unless its requests go to the relay.
+    private func url(of entry: AccountHost, _ relay: TransportURL?) throws -> TransportURL? {
+        if entry.name.hasPrefix("*") { return entry.settings.oblivious ? relay : nil }
+        let host = try CanonicalHost(entry.name)
+        // The settings of a host name no port, but those of the relay do.
+        if let relay, relay.host == host { return relay }
+        return try TransportURL("https://\(host.urlText)/")
+    }
+
+    private func report(on host: String, at url: TransportURL, _ entry: AccountHost) async throws -> Report {
         var server = Server(url: url, settings: entry.settings, managedTrustRoots: store.managedTrustRoots)
         var relay: String?
         var findings: [HostCheck.Finding] = []
@@ -129,7 +169,7 @@ struct HostCheckRun {
             }
         }
         return Report(
-            host: url.host.name, entry: entry.name, relay: relay, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow),
+            host: host, entry: entry.name, relay: relay, ok: findings.isEmpty, broken: findings.contains(where: check.breaksNow),
             enforce: check.settings.enforce, pins: server.pins,
             presented: check.presented.certificates.map {
                 Certificate(

@@ -7,8 +7,8 @@ import MessageSignatures
 
 /// Between stations 0 and 1: adds the header fields that the app makes for each call or attempt.
 ///
-/// ``RequestPerformer`` waits at the gate first, so that a timestamp or a nonce does not age there. All redirects of an attempt have the
-/// same fields.
+/// ``RequestPerformer`` waits at the gate first, so that a timestamp or a nonce does not age there, and asks ``AllowedHosts``. All
+/// redirects of an attempt have the same fields.
 struct PerRequestHeaderStation: Sendable {
     /// Nil without such headers; the station then has nothing to do.
     private let headers: PerRequestHeaders?

@@ -57,6 +57,38 @@ import Testing
         #expect(try ids(world).suffix(3) == ["2", "2", "2"])
     }
 
+    @Test("No value is made for a host that is not allowed", arguments: [PerRequestHeaders.Scope.perCall, .perAttempt])
+    func notAllowed(scope: PerRequestHeaders.Scope) async throws {
+        let world = try World()
+        let session = try world.configured {
+            $0.perRequestHeaders = counting(scope)
+            $0.allowedHosts = AllowedHosts([try HostPattern("api.test")])
+        }
+        await #expect(throws: ApproovError(.hostNotAllowed, "")) { try await session.data(for: URLRequest("https://other.test/")) }
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(try ids(world) == ["1"])
+    }
+
+    @Test("A call that is tried again after its host was not allowed has its value")
+    func allowedLater() async throws {
+        struct Allowing: RequestInterceptor {
+            let isAllowed: Shared<Bool>
+            func retry(_ request: URLRequest, after outcome: RequestOutcome, attempt: Int) async -> RetryDecision {
+                isAllowed.change { $0 = true }
+                return attempt == 1 ? .retry : .doNotRetry
+            }
+        }
+        let world = try World()
+        let isAllowed = Shared(false)
+        let session = try world.configured {
+            $0.perRequestHeaders = counting()
+            $0.allowedHosts = .where { _ in isAllowed.value }
+            $0.interceptors = [Allowing(isAllowed: isAllowed)]
+        }
+        _ = try await session.data(for: URLRequest("https://api.test/"))
+        #expect(try ids(world) == ["1"])
+    }
+
     @Test("With a value for each attempt, redirects keep it, and a retrier sees none")
     func perAttempt() async throws {
         let world = try World()
