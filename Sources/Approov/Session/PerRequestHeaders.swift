@@ -6,9 +6,10 @@ public import FoundationNetworking
 /// configuration.perRequestHeaders = PerRequestHeaders { _ in ["X-Request-ID": UUID().uuidString] }
 /// ```
 ///
-/// If a request waits at a gate, the session adds the fields after the wait. It does not replace a header that the request already has. A
-/// redirect within the origin keeps the added fields. One to another origin drops them, except those that describe the content asked for;
-/// the same holds for the request's own headers.
+/// If a request waits at a gate, the session adds the fields after the wait. It makes none for a host that
+/// ``ApproovSessionConfiguration/allowedHosts`` refuses, and does not replace a header that the request already has. A redirect within the
+/// origin keeps the added fields. One to another origin drops them, except those that describe the content asked for; the same holds for
+/// the request's own headers.
 ///
 /// The closure must not name a header that something else sets; otherwise the session refuses the request. These are Authorization, Cookie
 /// and Host, and the headers of the token, of its binding, of a signature, of a secure string and of a proxy, and those that delimit the

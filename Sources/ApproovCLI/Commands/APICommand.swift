@@ -82,7 +82,7 @@ struct APICommand: AsyncParsableCommand {
             """)
     var check = false
 
-    @Argument(help: ArgumentHelp("With -check: the host. Default: all but patterns, on port 443.", valueName: "host[:port]"))
+    @Argument(help: ArgumentHelp("With -check: the host. Default: all hosts on port 443, the relay on its own.", valueName: "host[:port]"))
     var checkedHost: String?
 
     @Flag(
@@ -159,8 +159,8 @@ struct APICommand: AsyncParsableCommand {
         ])
         if checkedHost != nil, !check {
             throw ValidationError(
-                "A word belongs to no option: repeat -pin and -pinFrom for each value, and put a value with spaces in quotes. Only -check takes "
-                    + "a host on its own.")
+                "Only -check takes a host on its own. If a word was meant as a value, repeat -pin or -pinFrom before each, and put a value with "
+                    + "spaces in quotes.")
         }
         if add == nil, noApproovToken || includeSubdomains {
             throw ValidationError("-noApproovToken and -includeSubdomains are only valid with -add.")

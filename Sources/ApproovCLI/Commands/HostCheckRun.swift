@@ -90,7 +90,8 @@ struct HostCheckRun {
     func check(_ host: String) async throws {
         let url: TransportURL
         do {
-            url = try TransportURL("https://\(host)/")
+            // An IPv6 address may come without brackets, as the account has it.
+            url = try TransportURL("https://\((try? CanonicalHost(host))?.urlText ?? host)/")
         } catch {
             throw CommandFailure("\(host) is not a host name: \(error)")
         }
@@ -104,7 +105,7 @@ struct HostCheckRun {
         if !report.ok { throw CommandFailure(nil) }
     }
 
-    /// Checks all hosts of the account on port 443, one after another, and prints their reports.
+    /// Checks all hosts of the account, one after another, and prints their reports.
     ///
     /// A pattern names no host that can be asked. If it is oblivious, its hosts' requests go to the relay, which is checked.
     ///
@@ -132,7 +133,7 @@ struct HostCheckRun {
                 // The other hosts are checked all the same.
                 let reason = (error as? CommandFailure)?.message ?? "\(error)"
                 outcomes.append(.failed(Failure(host: name, entry: name, error: reason)))
-                Console.error("\(name) cannot be checked: \(reason)")
+                Console.error(reason.hasPrefix(name) ? reason : "\(name) cannot be checked: \(reason)")
             }
         }
         if json { try Console.json(outcomes) }
