@@ -112,6 +112,11 @@ import Testing
         await site.stop()
     }
 
+    @Test("A suspended transfer keeps its connection for a minute unless the caller says otherwise")
+    func defaultLimit() {
+        #expect(TransferControl().limit == .seconds(60))
+    }
+
     @Test(
         "A suspended transfer has no idle timeout, and ends when it was suspended for too long",
         arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1])

@@ -7,15 +7,15 @@ extension FormPart {
     ///
     /// - Throws: ``APIError`` with code `invalidHeader` when the media type or a further header is malformed.
     func header() throws -> [UInt8] {
-        var text = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
-        if let filename = shownFilename { text += "; filename=\"\(Self.escaped(filename))\"" }
-        text += "\r\n"
+        var text = Array("Content-Disposition: form-data; name=\"".utf8) + Self.escaped(nameBytes) + Array("\"".utf8)
+        if let filename = shownFilename { text += Array("; filename=\"".utf8) + Self.escaped(filename) + Array("\"".utf8) }
+        text += "\r\n".utf8
         if let type = mediaType {
             guard Self.isMediaType(type) else {
                 throw APIError(
                     .invalidHeader, "the part \(LoggableText.name(name)) has a malformed media type; give one such as image/png")
             }
-            text += "Content-Type: \(type)\r\n"
+            text += "Content-Type: \(type)\r\n".utf8
         }
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             guard HTTPField.Name(name) != nil, HTTPField.isValidValue(value),
@@ -26,14 +26,14 @@ extension FormPart {
                     "the header \(LoggableText.name(name)) of the part \(LoggableText.name(self.name)) is malformed, "
                         + "or is one that the part writes itself")
             }
-            text += "\(name): \(value)\r\n"
+            text += "\(name): \(value)\r\n".utf8
         }
-        return Array((text + "\r\n").utf8)
+        return text + "\r\n".utf8
     }
 
-    private var shownFilename: String? {
-        if case .file(let path, _) = content, filename == nil { return URL(filePath: path).lastPathComponent }
-        return filename
+    private var shownFilename: [UInt8]? {
+        if case .file(let path, _) = content, filenameBytes == nil { return Array(URL(filePath: path).lastPathComponent.utf8) }
+        return filenameBytes
     }
 
     private var mediaType: String? {
@@ -48,15 +48,13 @@ extension FormPart {
     /// Quotation marks and line ends are percent-encoded, as browsers do (HTML Standard, multipart/form-data encoding algorithm). So are
     /// backslashes, which browsers send as they are: parsers read one before the closing quotation mark in different ways, even doubled,
     /// and a name could then add parameters.
-    private static func escaped(_ name: String) -> String {
-        var text = ""
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "\"": text += "%22"
-            case "\r": text += "%0D"
-            case "\n": text += "%0A"
-            case "\\": text += "%5C"
-            default: text.unicodeScalars.append(scalar)
+    private static func escaped(_ name: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        for byte in name {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: "\\"):
+                PercentEncoding.appendEscape(of: byte, to: &text)
+            default: text.append(byte)
             }
         }
         return text

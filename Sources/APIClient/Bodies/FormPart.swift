@@ -69,24 +69,48 @@ public struct FormPart: Sendable {
         public static func video(_ data: Data, _ type: VideoType) -> Content { .data(data, type: type.rawValue) }
     }
 
-    /// The name of the form's field.
-    public var name: String
-    /// The file name that the server is told; nil for none, and for a file the last component of its path.
-    public var filename: String?
+    /// The name of the form's field, byte by byte: UTF-8, or what a server with another encoding expects.
+    public var nameBytes: [UInt8]
+    /// The file name that the server is told, byte by byte; nil for none, and for a file the last component of its path.
+    public var filenameBytes: [UInt8]?
     /// The content.
     public var content: Content
     /// Further headers of the part, by name; none by default.
     public var headers: [String: String] = [:]
 
+    /// The name of the form's field; bytes that are not UTF-8 are read as U+FFFD.
+    public var name: String {
+        get { String(decoding: nameBytes, as: UTF8.self) }
+        set { nameBytes = Array(newValue.utf8) }
+    }
+
+    /// The file name that the server is told; bytes that are not UTF-8 are read as U+FFFD.
+    public var filename: String? {
+        get { filenameBytes.map { String(decoding: $0, as: UTF8.self) } }
+        set { filenameBytes = newValue.map { Array($0.utf8) } }
+    }
+
     /// Makes a part.
     ///
     /// - Parameters:
-    ///   - name: The name of the form's field.
+    ///   - name: The name of the form's field, as UTF-8.
     ///   - filename: The file name that the server is told; nil for none, and for a file the last component of its path.
     ///   - content: The content.
     public init(name: String, filename: String? = nil, content: Content) {
-        self.name = name
-        self.filename = filename
+        self.init(nameBytes: Array(name.utf8), filenameBytes: filename.map { Array($0.utf8) }, content: content)
+    }
+
+    /// Makes a part for a server that does not read UTF-8.
+    ///
+    /// The bytes of `"`, `\`, CR and LF are percent-encoded, even if they are part of a longer character.
+    ///
+    /// - Parameters:
+    ///   - nameBytes: The name of the form's field, byte by byte.
+    ///   - filenameBytes: The file name that the server is told, byte by byte; nil for none, and for a file the last component of its path.
+    ///   - content: The content.
+    public init(nameBytes: [UInt8], filenameBytes: [UInt8]? = nil, content: Content) {
+        self.nameBytes = nameBytes
+        self.filenameBytes = filenameBytes
         self.content = content
     }
 }

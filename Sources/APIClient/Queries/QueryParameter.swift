@@ -1,17 +1,30 @@
 /// A value with its name.
 public struct QueryParameter: Sendable, Hashable {
-    /// The name.
-    public var name: String
+    /// The name, byte by byte, before it is percent-encoded: UTF-8, or what a server with another encoding expects.
+    public var nameBytes: [UInt8]
     /// The value.
     public var value: QueryValue
+
+    /// The name; bytes that are not UTF-8 are read as U+FFFD.
+    public var name: String {
+        get { String(decoding: nameBytes, as: UTF8.self) }
+        set { nameBytes = Array(newValue.utf8) }
+    }
 
     /// Makes a parameter.
     ///
     /// - Parameters:
-    ///   - name: The name.
+    ///   - name: The name, as UTF-8.
     ///   - value: The value.
-    public init(_ name: String, _ value: QueryValue) {
-        self.name = name
+    public init(_ name: String, _ value: QueryValue) { self.init(nameBytes: Array(name.utf8), value) }
+
+    /// Makes a parameter for a server that does not read UTF-8.
+    ///
+    /// - Parameters:
+    ///   - nameBytes: The name, byte by byte, before it is percent-encoded.
+    ///   - value: The value; ``QueryValue/bytes(_:)`` for text that is not UTF-8.
+    public init(nameBytes: [UInt8], _ value: QueryValue) {
+        self.nameBytes = nameBytes
         self.value = value
     }
 }

@@ -40,7 +40,7 @@ struct QueryWriter {
         if format.arrays != .duplicatedKeys { try refuseDuplicates(members, in: nil) }
         for member in members {
             var name: [UInt8] = []
-            writer.encode(member.name.utf8, into: &name)
+            writer.encode(member.nameBytes, into: &name)
             try writer.write(member.value, named: name, top: member.name, depth: 1)
         }
         return writer.output
@@ -56,7 +56,7 @@ struct QueryWriter {
         case .dictionary(let members):
             try Self.refuseDuplicates(members, in: top)
             for member in members {
-                try write(member.value, named: name + (try inner(member.name, top: top)), top: top, depth: depth + 1)
+                try write(member.value, named: name + (try inner(member.nameBytes, top: top)), top: top, depth: depth + 1)
             }
         case .null: try append(name, nil, top: top)
         case .bool, .integer, .real, .string, .bytes: try append(name, try text(of: value, top: top), top: top)
@@ -97,10 +97,10 @@ struct QueryWriter {
     }
 
     /// The part that the name of a nested value adds to the outer name.
-    private func inner(_ name: String, top: String) throws -> [UInt8] {
+    private func inner(_ name: [UInt8], top: String) throws -> [UInt8] {
         let isDotted = format.dictionaries == .dotNotated
-        guard !name.isEmpty, !name.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }),
-            !isDotted || !name.utf8.contains(UInt8(ascii: "."))
+        guard !name.isEmpty, !name.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }),
+            !isDotted || !name.contains(UInt8(ascii: "."))
         else {
             throw APIError(
                 .invalidQuery,
@@ -108,7 +108,7 @@ struct QueryWriter {
                     + (isDotted ? " or a dot: rename it, or use the format .subscripted for dots" : ": rename it"))
         }
         var part: [UInt8] = isDotted ? [UInt8(ascii: ".")] : Array("%5B".utf8)
-        encode(name.utf8, into: &part)
+        encode(name, into: &part)
         if !isDotted { part += "%5D".utf8 }
         return part
     }
@@ -158,7 +158,7 @@ struct QueryWriter {
 
     private static func refuseDuplicates(_ members: [QueryParameter], in top: String?) throws {
         var names: Set<[UInt8]> = []
-        for member in members where !names.insert(Array(member.name.utf8)).inserted {
+        for member in members where !names.insert(member.nameBytes).inserted {
             throw APIError(
                 .invalidQuery,
                 "the parameter \(LoggableText.name(top ?? member.name)) \(top == nil ? "" : "has a name that ")occurs twice; "

@@ -67,6 +67,6 @@ enum TokenResponse {
     }
 
     static func malformed(_ flaw: String) -> OAuth2Error {
-        OAuth2Error(.responseMalformed, "the token endpoint's response cannot be used: \(flaw)", serverError: nil, status: 200)
+        OAuth2Error(.responseMalformed, "the server's token response cannot be used: \(flaw)", serverError: nil, status: 200)
     }
 }

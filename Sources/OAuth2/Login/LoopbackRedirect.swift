@@ -74,8 +74,8 @@ public final class LoopbackRedirect: Sendable {
             continuation.yield(
                 taken.serve(until: stop) { query -> AuthorizationCodeGrant? in
                     // Without the state, another page may have sent it: the user's own redirect can still come.
-                    guard let parameters = try? request.parameters(ofQuery: query) else { return nil }
-                    return try request.grant(from: parameters)
+                    guard let response = try? request.response(inQuery: query) else { return nil }
+                    return try request.grant(from: response)
                 })
             continuation.finish()
         }.start()

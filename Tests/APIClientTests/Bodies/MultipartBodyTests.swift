@@ -86,6 +86,17 @@ import Testing
                 == "--bb\r\nContent-Disposition: form-data; name=\"\(escaped)\"; filename=\"\(escaped)\"\r\n\r\n\r\n--bb--\r\n")
     }
 
+    @Test("Names that are not UTF-8 are sent byte by byte, with the same escapes")
+    func foreignNames() throws {
+        var part = FormPart(nameBytes: [0x61, 0xFF, 0x22, 0x0D, 0x0A, 0xC0], filenameBytes: [0x5C, 0xF5], content: .text(""))
+        guard case .bytes(let bytes) = try form([part]).serialize().body else { throw TestServerError("not in memory") }
+        let head = Array("--bb\r\nContent-Disposition: form-data; name=\"a".utf8) + [0xFF] + Array("%22%0D%0A".utf8) + [0xC0]
+        #expect(bytes == head + Array("\"; filename=\"%5C".utf8) + [0xF5] + Array("\"\r\n\r\n\r\n--bb--\r\n".utf8))
+        #expect(part.name == "a\u{FFFD}\"\r\n\u{FFFD}" && part.filename == "\\\u{FFFD}")
+        (part.name, part.filename) = ("é", nil)
+        #expect(part.nameBytes == [0xC3, 0xA9] && part.filenameBytes == nil)
+    }
+
     @Test(
         "Part headers that are malformed, or that the part writes itself, are refused without their values",
         arguments: [

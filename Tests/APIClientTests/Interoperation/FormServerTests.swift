@@ -21,8 +21,12 @@ struct FormServerTests {
         let content: [UInt8]
 
         init(name: String, filename: String? = nil, type: String = "", content: some Sequence<UInt8>) {
-            self.name = Array(name.utf8)
-            self.filename = filename.map { Array($0.utf8) }
+            self.init(name: Array(name.utf8), filename: filename.map { Array($0.utf8) }, type: type, content: content)
+        }
+
+        init(name: [UInt8], filename: [UInt8]? = nil, type: String = "", content: some Sequence<UInt8>) {
+            self.name = name
+            self.filename = filename
             self.type = type
             self.content = Array(content)
         }
@@ -88,17 +92,23 @@ struct FormServerTests {
     }
 
     /// A name as it is written between quotation marks.
-    private static func written(_ name: String) -> String {
-        // Not character by character: a combining mark makes one character of itself and what is before it.
-        name.unicodeScalars.reduce(into: "") { text, scalar in
-            switch scalar {
-            case "\r": text += "%0D"
-            case "\n": text += "%0A"
-            case "\"": text += "%22"
-            case "\\": text += "%5C"
-            default: text.unicodeScalars.append(scalar)
+    private static func written(_ name: String) -> String { String(decoding: written(Array(name.utf8)), as: UTF8.self) }
+
+    private static func written(_ name: [UInt8]) -> [UInt8] {
+        name.flatMap { byte -> [UInt8] in
+            switch byte {
+            case 0x0D: Array("%0D".utf8)
+            case 0x0A: Array("%0A".utf8)
+            case 0x22: Array("%22".utf8)
+            case 0x5C: Array("%5C".utf8)
+            default: [byte]
             }
         }
+    }
+
+    /// A name that is not UTF-8.
+    private static func foreignName(_ random: inout SeededGenerator) -> [UInt8] {
+        (0..<Int.random(in: 0...12, using: &random)).map { _ in .random(in: 0...255, using: &random) } + [0xFF]
     }
 
     /// The text after each valid character was decoded from its percent-encoding; no other byte is decoded.
@@ -126,6 +136,7 @@ struct FormServerTests {
         var seen: Set<UInt8> = []
         // The bytes of the names that were sent, and of those that each library found.
         var names: (sent: Set<UInt8>, werkzeug: Set<UInt8>, multipart: Set<UInt8>) = ([], [], [])
+        var foreignNames: Set<UInt8> = []
         try await PythonServer.with { server in
             let folder = try TemporaryFolder()
             for number in 0..<500 {
@@ -168,9 +179,20 @@ struct FormServerTests {
                 #expect(Set(answer.werkzeug) == Set(undone) && answer.werkzeug.count == undone.count, "form \(number)")
                 for found in answer.werkzeug { names.werkzeug.formUnion(found.name) }
                 for found in answer.multipart { names.multipart.formUnion(found.name) }
+
+                // Names that are not UTF-8: python-multipart gives their bytes, and werkzeug drops a form that has one.
+                let (name, filename) = (Self.foreignName(&random), Self.foreignName(&random))
+                let content = Self.content(&random)
+                let part = FormPart(nameBytes: name, filenameBytes: filename, content: .pdf(Data(content)))
+                let foreign = try await send(MultipartBody([part]), to: server, with: session)
+                let found = Found(
+                    name: Self.written(name), filename: Self.written(filename), type: "application/pdf", content: content)
+                #expect(foreign.multipart == [found] && foreign.werkzeug.isEmpty, "form \(number)")
+                for found in foreign.multipart { foreignNames.formUnion(found.name) }
             }
         }
         #expect(seen.count == 256)
+        #expect(foreignNames == Set(0...255).subtracting("\r\n\"\\".utf8))
         #expect(names.sent == Self.bytesOfText)
         // These arrive as they are written between quotation marks.
         #expect(names.multipart == Self.bytesOfText.subtracting("\r\n\"\\".utf8))
@@ -182,7 +204,7 @@ struct FormServerTests {
         let session = try ApproovSession(service: nil)
         var random = SeededGenerator(seed: 15)
         var names: (werkzeug: Set<UInt8>, multipart: Set<UInt8>) = ([], [])
-        var (texts, raws): (Set<UInt8>, Set<UInt8>) = ([], [])
+        var (texts, raws, rawNames): (Set<UInt8>, Set<UInt8>, Set<UInt8>) = ([], [], [])
         try await PythonServer.with { server in
             for number in 0..<500 {
                 var parameters: [QueryParameter] = []
@@ -204,14 +226,19 @@ struct FormServerTests {
 
                 // Bytes that are not UTF-8: the two libraries that give bytes give these, and werkzeug leaves them as they were sent.
                 let bytes = Self.content(&random) + [0xFF]
-                let raw = try await send(FormBody(["raw": .bytes(bytes)]), to: server, with: session)
-                let found = [Found(name: "raw", content: bytes)]
+                let name = Self.foreignName(&random)
+                let parameter = QueryParameter(nameBytes: name, .bytes(bytes))
+                let raw = try await send(FormBody(.dictionary([parameter])), to: server, with: session)
+                let found = [Found(name: name, content: bytes)]
                 #expect(raw.multipart == found && raw.pairs == found, "form \(number)")
-                #expect(raw.werkzeug == [Found(name: "raw", content: Self.decoded(bytes))], "form \(number)")
-                for found in raw.pairs { raws.formUnion(found.content) }
+                #expect(raw.werkzeug == [Found(name: Self.decoded(name), content: Self.decoded(bytes))], "form \(number)")
+                for found in raw.pairs {
+                    raws.formUnion(found.content)
+                    rawNames.formUnion(found.name)
+                }
             }
         }
         #expect(names.werkzeug == Self.bytesOfText && names.multipart == Self.bytesOfText && texts == Self.bytesOfText)
-        #expect(raws.count == 256)
+        #expect(raws.count == 256 && rawNames.count == 256)
     }
 }

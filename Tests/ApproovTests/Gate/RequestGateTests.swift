@@ -13,9 +13,11 @@ import Testing
         let world: World
         let gate: RequestGate
 
-        init(maximumWaiting: Int = 1_000) throws {
+        // A gate with its default bound if none is given.
+        init(maximumWaiting: Int? = nil) throws {
             world = try World()
-            gate = RequestGate(maximumWaiting: maximumWaiting, clock: world.clock)
+            let clock = world.clock
+            gate = maximumWaiting.map { RequestGate(maximumWaiting: $0, clock: clock) } ?? RequestGate(clock: clock)
         }
 
         func session(interceptors: [any RequestInterceptor] = [], total: TimeInterval = 3_600) throws -> ApproovSession {
@@ -134,6 +136,21 @@ import Testing
         #expect(error?.isRetryable == true)
         gated.gate.resume()
         _ = try await (first, second)
+    }
+
+    @Test("A gate holds a thousand requests unless the app says otherwise, and they all pass later")
+    func defaultBound() async throws {
+        let gated = try Gated()
+        let session = try gated.session()
+        gated.gate.pause()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...1_000 { group.addTask { _ = try await get("/\(number)", session) } }
+            #expect(await eventually { gated.gate.waitingCount == 1_000 })
+            #expect(await codeThrown(as: ApproovError.self) { try await get("/late", session) } == .queueFull)
+            gated.gate.resume()
+            try await group.waitForAll()
+        }
+        #expect(Set(gated.paths) == Set((1...1_000).map { "/\($0)" }))
     }
 
     @Test("Emptying the gate makes waiting requests fail with the app's error, and no retrier is asked")

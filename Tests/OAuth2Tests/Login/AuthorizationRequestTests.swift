@@ -15,7 +15,7 @@ import Testing
     }
 
     private func thrown(_ query: String, _ request: AuthorizationRequest) -> OAuth2Error.Code? {
-        code(as: OAuth2Error.self) { try request.grant(fromQuery: String(query.dropFirst())) }
+        code(as: OAuth2Error.self) { try request.grant(from: request.response(inQuery: String(query.dropFirst()))) }
     }
 
     @Test("The page has a new state, and always PKCE with S256")

@@ -58,7 +58,7 @@ struct AuthlibTests {
         let redirect = try LoopbackRedirect()
         let request = try AuthorizationRequest(client: client, redirectURI: redirect.redirectURI)
         let waiting = Task { try await redirect.grant(for: request) }
-        let target = try await server.open(request)
+        let target = try await server.open(request.url)
         let browser = try RawClient(port: try #require(target.port))
         browser.write("GET \(target.path)?\(target.query() ?? "") HTTP/1.1\r\nHost: 127.0.0.1:\(target.port ?? 0)\r\n\r\n")
         try #require(await browser.readToEnd().text.hasPrefix("HTTP/1.1 200"))
@@ -71,7 +71,8 @@ struct AuthlibTests {
             try AuthorizationRequest(client: client, redirectURI: redirect.redirectURI),
             try AuthorizationRequest(client: client, redirectURI: redirect.redirectURI)
         )
-        let stolen = try #require(FormText.decode(try await server.open(first).query() ?? "", limit: 9)?.first { $0.name == "code" }?.value)
+        let stolen = try #require(
+            FormText.decode(try await server.open(first.url).query() ?? "", limit: 9)?.first { $0.name == "code" }?.value)
         let wrong = AuthorizationCodeGrant(code: stolen, redirectURI: redirect.redirectURI, verifier: second.verifier)
         #expect(await error { try await endpoints.issue(wrong) }?.serverError == .invalidGrant)
     }
@@ -82,7 +83,7 @@ struct AuthlibTests {
         let client = try server.client("public", secret: nil, scope: "read")
         let uri = Samples.url("http://127.0.0.1:4711/callback")
         let request = try AuthorizationRequest(client: client, redirectURI: uri, additionalParameters: [("prompt", "refuse")])
-        let target = try await server.open(request)
+        let target = try await server.open(request.url)
         do {
             _ = try request.grant(from: target)
             Issue.record("no error")
@@ -91,6 +92,32 @@ struct AuthlibTests {
         }
         let elsewhere = Samples.url(target.absoluteString.replacing("issuer.test", with: "evil.test"))
         #expect(ApproovTesting.code(as: OAuth2Error.self) { try request.grant(from: elsewhere) } == .redirectRefused)
+    }
+
+    @Test("The implicit grant gives a token without a refresh token, and reports a refusal and a scope that the server does not know")
+    func implicit() async throws {
+        let server = try await AuthlibServer()
+        let client = try server.client("public", secret: nil, scope: "read")
+        let uri = Samples.url("com.example.app:/callback")
+        let request = try InsecureImplicitRequest(client: client, redirectURI: uri)
+        let target = try await server.open(request.url)
+        #expect(target.fragment?.contains("access_token=") == true)
+        let token = try request.token(from: target)
+        #expect(token.refreshToken == nil && token.scope == "read" && !token.isExpired(at: Date() + 3_000))
+        #expect(token.isExpired(at: Date() + 3_600))
+        #expect(try await status(server, token) == 200)
+        let elsewhere = Samples.url(target.absoluteString.replacing("issuer.test", with: "evil.test"))
+        #expect(elsewhere != target)
+        #expect(ApproovTesting.code(as: OAuth2Error.self) { try request.token(from: elsewhere) } == .redirectRefused)
+
+        for (scope, additional, expected) in [
+            ("read", [(name: "prompt", value: "refuse")], OAuth2ServerError.accessDenied), ("root", [], .invalidScope),
+        ] {
+            let request = try InsecureImplicitRequest(client: client, redirectURI: uri, scope: scope, additionalParameters: additional)
+            let target = try await server.open(request.url)
+            let error = await error { try request.token(from: target) }
+            #expect(error?.code == .authorizationRefused && error?.serverError == expected)
+        }
     }
 
     @Test("Refreshing rotates the refresh token, and a refresh token used twice ends the log-in")

@@ -75,8 +75,8 @@ final class AuthlibServer: Sendable {
     }
 
     /// Opens the page of a request, as a browser does, and returns where the server redirects it.
-    func open(_ request: AuthorizationRequest) async throws -> URL {
-        let response = try await send(request.url.absoluteString)
+    func open(_ page: URL) async throws -> URL {
+        let response = try await send(page.absoluteString)
         return Samples.url(try #require(response.value(forHTTPHeaderField: "Location")))
     }
 
@@ -97,6 +97,7 @@ final class AuthlibServer: Sendable {
     private static let program = #"""
         import sys, time
         from authlib.integrations.flask_oauth2 import AuthorizationServer, ResourceProtector
+        from authlib.oauth2 import OAuth2Error
         from authlib.oauth2.rfc6749 import ClientMixin, TokenMixin, AuthorizationCodeMixin, grants
         from authlib.oauth2.rfc6750 import BearerTokenGenerator, BearerTokenValidator
         from authlib.oauth2.rfc7009 import RevocationEndpoint
@@ -124,10 +125,10 @@ final class AuthlibServer: Sendable {
             def get_default_redirect_uri(self): return None
             def get_allowed_scope(self, scope): return " ".join(s for s in (scope or "").split() if s in ("read", "write"))
             # RFC 8252, section 7.3: any port.
-            def check_redirect_uri(self, uri): return uri.startswith("http://127.0.0.1:") and uri.endswith("/callback")
+            def check_redirect_uri(self, uri): return uri == "com.example.app:/callback" or uri.startswith("http://127.0.0.1:") and uri.endswith("/callback")
             def check_client_secret(self, secret): return self.secret == secret
             def check_endpoint_auth_method(self, method, endpoint): return self.method == method
-            def check_response_type(self, type): return type == "code"
+            def check_response_type(self, type): return type == "code" or type == "token" and "implicit" in self.types
             def check_grant_type(self, type): return type in self.types
 
 
@@ -136,7 +137,7 @@ final class AuthlibServer: Sendable {
             def get_user_id(self): return self.id
 
 
-        ALL = ["authorization_code", "password", "client_credentials", "refresh_token", DEVICE, JWT]
+        ALL = ["authorization_code", "implicit", "password", "client_credentials", "refresh_token", DEVICE, JWT]
         SECRET = "s:e%c +&="
         CLIENTS = {c.client_id: c for c in [
             Client("basic:id", SECRET, "client_secret_basic", ALL), Client("body", SECRET, "client_secret_post", ALL),
@@ -253,7 +254,7 @@ final class AuthlibServer: Sendable {
         server.register_token_generator("default", BearerTokenGenerator(
             lambda **_: generate_token(42), lambda **_: generate_token(48), lambda client, grant: 3600))
         server.register_grant(CodeGrant, [CodeChallenge(required=True)])
-        for grant in [Password, ClientCredentials, Refresh, Device, Assertion]: server.register_grant(grant)
+        for grant in [grants.ImplicitGrant, Password, ClientCredentials, Refresh, Device, Assertion]: server.register_grant(grant)
         server.register_endpoint(DeviceEndpoint)
         server.register_endpoint(Revocation)
         server.register_extension(Issuer())
@@ -288,7 +289,10 @@ final class AuthlibServer: Sendable {
         @app.route("/authorize")
         def authorize():
             # The user answers at once: no page, a redirect.
-            grant = server.get_consent_grant(end_user=USER)
+            try:
+                grant = server.get_consent_grant(end_user=USER)
+            except OAuth2Error as error:
+                return server.handle_error_response(server.create_oauth2_request(None), error)
             return server.create_authorization_response(grant_user=None if request.args.get("prompt") == "refuse" else USER, grant=grant)
 
 

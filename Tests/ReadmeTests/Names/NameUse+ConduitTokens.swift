@@ -17,6 +17,27 @@ private struct OwnRefresh: RefreshStrategy {
     }
 }
 
+/// Translates for a token endpoint that takes JSON and answers with a form.
+private struct OtherFormats: HTTPTransport {
+    let server: any HTTPTransport
+
+    private func fields(_ form: [UInt8]) -> [String: String] {
+        let items = URLComponents(string: "?" + String(decoding: form, as: UTF8.self))?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var translated = request
+        if case .bytes(let form) = request.body { translated.body = .bytes(Array(try JSONEncoder().encode(fields(form)))) }
+        translated.headerFields[.contentType] = "application/json"
+        let response = try await server.send(translated)
+        let json = try await JSONEncoder().encode(fields(response.body.collect(upTo: 65_536)))
+        return TransportResponse(
+            status: response.status, headerFields: [.contentType: "application/json"], url: response.url,
+            body: ResponseBody(bytes: Array(json)))
+    }
+}
+
 extension NameUse {
     static func oauth2Client(secret: String? = "s") throws -> OAuth2Client {
         let server = try OAuth2Server(
@@ -104,9 +125,24 @@ extension NameUse {
         NameUse("OAuth2RefreshTokenGrantStrategy") { (_) async throws in
             #expect(try await endpoints().issue(RefreshGrant(refreshToken: "r", scope: "read")).accessToken == "a")
         },
+        NameUse("requestSerializer, responseDeserializer of a grant") { (_) async throws in
+            let server = InProcessTransport(
+                status: 200, headerFields: [.contentType: "application/x-www-form-urlencoded"],
+                body: Array("access_token=a&token_type=bearer".utf8)
+            )
+            let endpoints = try OAuth2Endpoints(client: oauth2Client(), transport: OtherFormats(server: server))
+            #expect(try await endpoints.issue(PasswordGrant(username: "alice", password: "p")).accessToken == "a")
+            let sent = try await JSONDecoder().decode([String: String].self, from: Data(text(of: server.requests.first).utf8))
+            #expect(sent == ["grant_type": "password", "username": "alice", "password": "p", "scope": "read"])
+        },
         NameUse("OAuth2ExtensionTokenGrantStrategy") { (_) async throws in
             let grant = ExtensionGrant(type: "urn:ietf:params:oauth:grant-type:jwt-bearer", parameters: [("assertion", "j")])
             #expect(try await endpoints().issue(grant).accessToken == "a")
+        },
+        NameUse("implicit grant (RFC 6749, section 4.2)") { (_) async throws in
+            let request = try InsecureImplicitRequest(client: oauth2Client(), redirectURI: url("com.example.app:/callback"))
+            let redirect = "com.example.app:/callback#access_token=a&token_type=Bearer&state=\(request.state)"
+            #expect(try request.token(from: url(redirect)).accessToken == "a")
         },
         NameUse("OAuth2AuthorizationStrategy, OAuth2AuthorizationRequest") { (_) async throws in
             let redirect: LoopbackRedirect = try LoopbackRedirect()

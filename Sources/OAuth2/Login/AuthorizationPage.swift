@@ -1,0 +1,54 @@
+internal import ApproovBase
+internal import Foundation
+
+/// The page that a user's browser opens, with the parameters of the request (RFC 6749, sections 4.1.1 and 4.2.1).
+struct AuthorizationPage {
+    let url: URL
+    /// The random value that the redirect must repeat.
+    let state: String
+
+    /// Makes a page with a new state.
+    ///
+    /// - Parameters:
+    ///   - client: The client that asks.
+    ///   - redirectURI: The URI to which the server sends the browser with its response.
+    ///   - responseType: What the server is asked for: `code` or `token`.
+    ///   - scope: The scope to ask for; nil for the server's.
+    ///   - ownParameters: Parameters of this kind of request.
+    ///   - additionalParameters: The app's parameters.
+    /// - Throws: ``OAuth2Error`` with code `configurationError`.
+    init(
+        client: OAuth2Client, redirectURI: URL, responseType: String, scope: String?, ownParameters: [(name: String, value: String)] = [],
+        additionalParameters: [(name: String, value: String)]
+    ) throws {
+        guard let endpoint = client.server.authorizationURL else {
+            throw OAuth2Error(.configurationError, "the server has no authorization endpoint; give OAuth2Server its URL")
+        }
+        guard redirectURI.fragment == nil else {
+            throw OAuth2Error(
+                .configurationError, "the redirect URI has a fragment, which RFC 6749, section 3.1.2, does not allow; remove it")
+        }
+        let state = Base64URL.encode(SystemRandom.bytes(32))
+        var parameters = try withScope(
+            scope ?? client.server.scope,
+            [
+                ("response_type", responseType), ("client_id", client.id), ("redirect_uri", redirectURI.absoluteString), ("state", state),
+            ] + ownParameters)
+        var names = Set(parameters.map(\.name)).union(["scope"])
+        for parameter in additionalParameters {
+            guard !parameter.name.isEmpty, names.insert(parameter.name).inserted else {
+                throw OAuth2Error(
+                    .configurationError,
+                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, has no name, or is given"
+                        + " twice; remove it")
+            }
+            parameters.append(parameter)
+        }
+        let separator = endpoint.query() == nil ? "?" : "&"
+        guard let url = URL(string: endpoint.absoluteString + separator + FormText.encode(parameters)) else {
+            throw OAuth2Error(.configurationError, "the authorization endpoint's URL cannot take parameters")
+        }
+        self.url = url
+        self.state = state
+    }
+}

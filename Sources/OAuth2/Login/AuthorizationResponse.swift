@@ -1,0 +1,66 @@
+internal import ApproovBase
+internal import Foundation
+
+/// The parameters of a redirect that has the state of a request, and has it once (RFC 6749, sections 4.1.2 and 4.2.2).
+struct AuthorizationResponse {
+    /// The most parameters that a redirect may have.
+    static let maximumParameters = 32
+
+    private let values: [String: String]
+    /// The name of a parameter that occurs twice.
+    private let repeated: String?
+
+    /// Reads the parameters.
+    ///
+    /// - Parameters:
+    ///   - text: The query or the fragment of the redirect.
+    ///   - state: The state of the request.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused`; another page may then have sent the redirect.
+    init(_ text: String, state: String) throws {
+        guard let pairs = FormText.decode(text, limit: Self.maximumParameters) else {
+            throw Self.refused("its parameters are malformed, or more than \(Self.maximumParameters)")
+        }
+        var values: [String: String] = [:]
+        let repeated = pairs.filter { values.updateValue($0.value, forKey: $0.name) != nil }.map(\.name)
+        guard !repeated.contains("state") else { throw Self.repeats("state") }
+        guard let received = values["state"], OAuth2Text.isEqual(received, state) else {
+            throw Self.refused("its state is not that of this request, so another page may have sent it")
+        }
+        self.values = values
+        self.repeated = repeated.first
+    }
+
+    /// Returns the parameters of a server's consent.
+    ///
+    /// - Parameters:
+    ///   - server: The server that was asked.
+    ///   - granted: The parameter that grants the authorization, `code` or `access_token`: an error has none.
+    /// - Returns: The parameters.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when a parameter occurs twice, another server sent the response, or its error
+    ///   is malformed; with code `authorizationRefused` when the server reports an error.
+    func parameters(from server: OAuth2Server, granting granted: String) throws -> [String: String] {
+        if let repeated { throw Self.repeats(repeated) }
+        let isIssuerMissing = server.alwaysSendsIssuer && values["iss"] == nil
+        if let issuer = server.issuer, isIssuerMissing || (values["iss"] ?? issuer) != issuer {
+            throw Self.refused("it names another issuer than the server's, or none (RFC 9207)")
+        }
+        if let text = values["error"] {
+            guard values[granted] == nil, let error = OAuth2ServerError(received: text) else {
+                throw Self.refused("its error is malformed, or it has the parameter \(granted) besides")
+            }
+            throw OAuth2Error(.authorizationRefused, "the authorization was refused: \(error)", serverError: error)
+        }
+        return values
+    }
+
+    private static func repeats(_ name: String) -> OAuth2Error { refused("the parameter \(LoggableText.name(name)) occurs twice") }
+
+    static func refused(_ flaw: String) -> OAuth2Error {
+        OAuth2Error(.redirectRefused, "the redirect was refused: \(flaw)", serverError: nil)
+    }
+}
+
+extension URL {
+    /// The text before the query and the fragment.
+    var withoutQuery: Substring { absoluteString.prefix { $0 != "?" && $0 != "#" } }
+}
