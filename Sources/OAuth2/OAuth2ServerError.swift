@@ -1,4 +1,4 @@
-/// The name of an error that an authorization server answered with (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8628, section 3.5).
+/// The name of an error that an authorization server answered with (RFC 6749, sections 4.1.2.1, 4.2.2.1 and 5.2; RFC 8628, section 3.5).
 public struct OAuth2ServerError: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name, such as "invalid_grant".
     public let rawValue: String
@@ -27,7 +27,7 @@ public struct OAuth2ServerError: RawRepresentable, Hashable, Sendable, CustomStr
     public static let invalidScope = Self(rawValue: "invalid_scope")
     /// The user refused.
     public static let accessDenied = Self(rawValue: "access_denied")
-    /// The server does not issue codes this way.
+    /// The server does not issue codes, or tokens, this way.
     public static let unsupportedResponseType = Self(rawValue: "unsupported_response_type")
     /// The authorization server failed.
     public static let serverError = Self(rawValue: "server_error")

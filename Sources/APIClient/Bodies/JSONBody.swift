@@ -31,8 +31,8 @@ public struct JSONBody: BodySerializer {
     /// - Parameters:
     ///   - parameters: A dictionary or an array; bytes become text in base64.
     ///   - contentType: The value of the header Content-Type.
-    /// - Throws: ``APIError`` with code `invalidBody` when a name occurs twice, a number is not finite, or the nesting is deeper than 32
-    ///   levels.
+    /// - Throws: ``APIError`` with code `invalidBody` when a name occurs twice or is not UTF-8, a number is not finite, or the nesting is
+    ///   deeper than 32 levels.
     public init(parameters: QueryValue, contentType: String = "application/json") throws {
         bytes = try parameters.json(depth: 0).serialized()
         self.contentType = contentType
@@ -63,8 +63,13 @@ extension QueryValue {
         case .dictionary(let parameters):
             var members: [String: JSONValue] = [:]
             for parameter in parameters {
-                guard members.updateValue(try parameter.value.json(depth: depth + 1), forKey: parameter.name) == nil else {
-                    throw APIError(.invalidBody, "the parameter \(LoggableText.name(parameter.name)) occurs twice; give an array")
+                guard let name = String(validating: parameter.nameBytes, as: UTF8.self) else {
+                    throw APIError(
+                        .invalidBody,
+                        "the name \(LoggableText.name(parameter.name)) is not UTF-8, which JSON cannot express; use another name")
+                }
+                guard members.updateValue(try parameter.value.json(depth: depth + 1), forKey: name) == nil else {
+                    throw APIError(.invalidBody, "the parameter \(LoggableText.name(name)) occurs twice; give an array")
                 }
             }
             return .object(members)

@@ -1,4 +1,6 @@
 /// A value with its name.
+///
+/// Two parameters are equal when their values are equal and their names are so byte by byte.
 public struct QueryParameter: Sendable, Hashable {
     /// The name, byte by byte, before it is percent-encoded: UTF-8, or what a server with another encoding expects.
     public var nameBytes: [UInt8]
@@ -21,7 +23,7 @@ public struct QueryParameter: Sendable, Hashable {
     /// Makes a parameter for a server that does not read UTF-8.
     ///
     /// - Parameters:
-    ///   - nameBytes: The name, byte by byte, before it is percent-encoded.
+    ///   - nameBytes: The name, byte by byte, before it is percent-encoded. JSON takes only UTF-8.
     ///   - value: The value; ``QueryValue/bytes(_:)`` for text that is not UTF-8.
     public init(nameBytes: [UInt8], _ value: QueryValue) {
         self.nameBytes = nameBytes

@@ -1,7 +1,8 @@
 internal import ApproovBase
 internal import Foundation
 
-/// Reads a successful answer of the token endpoint (RFC 6749, section 5.1).
+/// Reads a successful answer of the token endpoint (RFC 6749, section 5.1), or of the authorization endpoint to the implicit grant (section
+/// 4.2.2).
 enum TokenResponse {
     /// Returns the token of an answer.
     ///

@@ -56,13 +56,18 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///
     /// - Parameter redirect: The URL that the browser opened.
     /// - Returns: The grant; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, its state or issuer is not that of this
-    ///   request, or a parameter occurs twice; with code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI with its query, its state or issuer is not
+    ///   that of this request, a parameter occurs twice, there are more than 32, they are malformed, an error comes with a code, or there
+    ///   is no code; with code `authorizationRefused` when the server reports an error.
     public func grant(from redirect: URL) throws -> AuthorizationCodeGrant {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
-        return try grant(from: response(inQuery: redirect.query(percentEncoded: true) ?? ""))
+        let response = try response(inQuery: redirect.query(percentEncoded: true) ?? "")
+        guard response.hasParameters(of: redirectURI) else {
+            throw AuthorizationResponse.refused("it lacks a parameter of the redirect URI")
+        }
+        return try grant(from: response)
     }
 
     /// Reads a redirect's query.

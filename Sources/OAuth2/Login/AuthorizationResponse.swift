@@ -4,7 +4,7 @@ internal import Foundation
 /// The parameters of a redirect that has the state of a request, and has it once (RFC 6749, sections 4.1.2 and 4.2.2).
 struct AuthorizationResponse {
     /// The most parameters that a redirect may have.
-    static let maximumParameters = 32
+    fileprivate static let maximumParameters = 32
 
     private let values: [String: String]
     /// The name of a parameter that occurs twice.
@@ -37,7 +37,7 @@ struct AuthorizationResponse {
     ///   - granted: The parameter that grants the authorization, `code` or `access_token`: an error has none.
     /// - Returns: The parameters.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused` when a parameter occurs twice, another server sent the response, or its error
-    ///   is malformed; with code `authorizationRefused` when the server reports an error.
+    ///   is malformed or comes with what grants the authorization; with code `authorizationRefused` when the server reports an error.
     func parameters(from server: OAuth2Server, granting granted: String) throws -> [String: String] {
         if let repeated { throw Self.repeats(repeated) }
         let isIssuerMissing = server.alwaysSendsIssuer && values["iss"] == nil
@@ -53,6 +53,11 @@ struct AuthorizationResponse {
         return values
     }
 
+    /// Whether the response has all parameters of the redirect URI's own query.
+    func hasParameters(of redirectURI: URL) -> Bool {
+        redirectURI.queryParameters?.allSatisfy { values[$0.name] == $0.value } ?? false
+    }
+
     private static func repeats(_ name: String) -> OAuth2Error { refused("the parameter \(LoggableText.name(name)) occurs twice") }
 
     static func refused(_ flaw: String) -> OAuth2Error {
@@ -63,4 +68,9 @@ struct AuthorizationResponse {
 extension URL {
     /// The text before the query and the fragment.
     var withoutQuery: Substring { absoluteString.prefix { $0 != "?" && $0 != "#" } }
+
+    /// The parameters of the query; nil if it is malformed or has more than a redirect may have.
+    var queryParameters: [(name: String, value: String)]? {
+        FormText.decode(query(percentEncoded: true) ?? "", limit: AuthorizationResponse.maximumParameters)
+    }
 }

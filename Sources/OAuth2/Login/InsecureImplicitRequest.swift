@@ -56,14 +56,20 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   - redirect: The URL that the browser opened, with its fragment.
     ///   - clock: The clock for the token's expiry.
     /// - Returns: The token; without a refresh token, it ends with its expiry.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, its state or issuer is not that of this
-    ///   request, a parameter occurs twice, or the token cannot be used; with code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI with its query, its state or issuer is not
+    ///   that of this request, a parameter occurs twice, there are more than 32, they are malformed, an error comes with a token, or the
+    ///   token cannot be used; with code `authorizationRefused` when the server reports an error.
     public func token(from redirect: URL, clock: any TimeSource = SystemTimeSource()) throws -> BearerToken {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
+        guard let query = redirect.queryParameters, let expected = redirectURI.queryParameters else {
+            throw AuthorizationResponse.refused("its query is malformed")
+        }
         // Some servers, such as Authlib's, name the issuer in the query even if all else is in the fragment.
-        let query = FormText.decode(redirect.query(percentEncoded: true) ?? "", limit: AuthorizationResponse.maximumParameters) ?? []
+        guard query.filter({ $0.name != "iss" }).elementsEqual(expected, by: ==) else {
+            throw AuthorizationResponse.refused("its query is not that of the redirect URI")
+        }
         let parts = [redirect.fragment(percentEncoded: true) ?? "", FormText.encode(query.filter { $0.name == "iss" })]
         let response = try AuthorizationResponse(parts.joined(separator: "&"), state: state)
         var members = try response.parameters(from: client.server, granting: "access_token").mapValues { JSONValue.string($0) }
@@ -73,8 +79,9 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
         }
         do {
             return try TokenResponse.token(in: members, requestedScope: scope, now: clock.date)
-        } catch {
-            throw OAuth2Error(.redirectRefused, "the redirect was refused: its token cannot be used", cause: error)
+        } catch let error as OAuth2Error {
+            // Not as the cause, which has the status of a response.
+            throw AuthorizationResponse.refused(error.message)
         }
     }
 

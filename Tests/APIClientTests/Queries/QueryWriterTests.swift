@@ -73,6 +73,22 @@ import Testing
         #expect(code { try query(["a": ["b": 1, "b": 2]], QueryFormat(arrays: .duplicatedKeys)) } == .invalidQuery)
     }
 
+    @Test("A name that is not UTF-8 is written byte by byte, at every depth, and compared so")
+    func foreignNames() throws {
+        let inner = QueryParameter(nameBytes: [0xFF, 0x26, 0xC0], ["x", "y"])
+        let outer: QueryValue = .dictionary([QueryParameter(nameBytes: [0xFE], .dictionary([inner]))])
+        #expect(try query(outer) == "%FE%5B%FF%26%C0%5D%5B0%5D=x&%FE%5B%FF%26%C0%5D%5B1%5D=y")
+        #expect(try query(outer, QueryFormat(arrays: .commaSeparated, dictionaries: .dotNotated)) == "%FE.%FF%26%C0=x,y")
+        for byte in "[].".utf8 {
+            let value: QueryValue = .dictionary([QueryParameter("a", .dictionary([QueryParameter(nameBytes: [0xFF, byte], 1)]))])
+            #expect(code { try query(value, QueryFormat(dictionaries: .dotNotated)) } == .invalidQuery)
+        }
+        let (first, second) = (QueryParameter(nameBytes: [0xFF], 1), QueryParameter(nameBytes: [0xFE], 1))
+        #expect(first != second && first.name == second.name && QueryParameter("\u{E9}", 1) != QueryParameter("e\u{301}", 1))
+        #expect(try query(.dictionary([first, second])) == "%FF=1&%FE=1")
+        #expect(code { try query(.dictionary([first, first])) } == .invalidQuery)
+    }
+
     private static let inexpressible: [(QueryValue, QueryFormat)] = {
         let nested: QueryValue = ["secret": [["canary"]]]
         let named: QueryValue = ["secret": [["k": "canary"]]]

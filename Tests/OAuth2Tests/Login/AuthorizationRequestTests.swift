@@ -75,6 +75,16 @@ import Testing
         }
     }
 
+    @Test("The redirect URI's own query comes back with the response")
+    func ownQuery() throws {
+        let request = try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url("\(redirect)?tenant=1"))
+        func thrown(_ query: String) -> OAuth2Error.Code? {
+            code(as: OAuth2Error.self) { try request.grant(from: Samples.url("\(redirect)?\(query)code=c&state=\(request.state)")) }
+        }
+        #expect(thrown("tenant=1&") == nil)
+        for query in ["", "tenant=2&", "tenant=1&tenant=2&", "tenant=1%00&"] { #expect(thrown(query) == .redirectRefused, "\(query)") }
+    }
+
     @Test("A redirect without the issuer is refused if the server always sends it")
     func missingIssuer() throws {
         let server = try Samples.server(issuer: "https://login.test", alwaysSendsIssuer: true)

@@ -40,9 +40,28 @@ import Testing
         #expect("\(first)" == "InsecureImplicitRequest(login.test)" && Mirror(reflecting: first).children.isEmpty)
     }
 
-    @Test("Additional parameters cannot replace those of the request, and have a name", arguments: ["state", "scope", "x", ""])
+    @Test(
+        "Additional parameters cannot replace those of the request, and have a name",
+        arguments: ["response_type", "client_id", "redirect_uri", "state", "scope", "x", ""])
     func additional(name: String) {
         #expect(code(as: OAuth2Error.self) { try request([("x", "1"), (name, "2")]) } == .configurationError)
+    }
+
+    @Test("A redirect URI with a fragment, a malformed scope and a server without a page are refused")
+    func configuration() throws {
+        for suffix in ["#", "#a"] {
+            #expect(
+                code(as: OAuth2Error.self) {
+                    try InsecureImplicitRequest(client: Samples.client(), redirectURI: Samples.url(redirect.absoluteString + suffix))
+                } == .configurationError)
+        }
+        #expect(
+            code(as: OAuth2Error.self) { try InsecureImplicitRequest(client: Samples.client(), redirectURI: redirect, scope: "\"") }
+                == .configurationError)
+        let server = try OAuth2Server(tokenURL: Samples.url("https://login.test/token"))
+        #expect(
+            code(as: OAuth2Error.self) { try InsecureImplicitRequest(client: Samples.client(server: server), redirectURI: redirect) }
+                == .configurationError)
     }
 
     @Test("A redirect with the state gives the token, without a refresh token")
@@ -69,7 +88,16 @@ import Testing
             "access_token=a&token_type=Bearer&" + (0..<40).map { "p\($0)=1" }.joined(separator: "&"),
         ])
     func unusable(fragment: String) throws {
-        #expect(thrown(fragment, try request()) == .redirectRefused)
+        let request = try request()
+        do {
+            _ = try token(fragment, request)
+            Issue.record("the redirect gave a token")
+        } catch let error as OAuth2Error {
+            var dumped = ""
+            dump(error, to: &dumped)
+            #expect(error.code == .redirectRefused && error.status == nil && error.cause == nil)
+            #expect(!"\(error)\(dumped)".contains("access_token=") && !"\(error)\(dumped)".contains(request.state))
+        }
     }
 
     @Test("A redirect of another page, with another state, or with the token in its query is refused")
@@ -81,7 +109,12 @@ import Testing
             "\(redirect)#\(token)&state=\(try self.request().state)", "\(redirect)#\(token)&state=\(request.state)&state=\(request.state)",
             "\(redirect)&\(token)&state=\(request.state)", "\(redirect)&state=\(request.state)#\(token)",
             "\(redirect)&\(token)#state=\(request.state)",
-            "com.example.app:/other#\(token)&state=\(request.state)", "com.example.evil:/callback#\(token)&state=\(request.state)",
+            "\(redirect)&error=access_denied#\(token)&state=\(request.state)", "\(redirect)&state=other#\(token)&state=\(request.state)",
+            "\(redirect)&access_token=b#\(token)&state=\(request.state)", "com.example.app:/callback#\(token)&state=\(request.state)",
+            "com.example.app:/callback?tenant=2#\(token)&state=\(request.state)",
+            "COM.EXAMPLE.APP:/callback?tenant=1#\(token)&state=\(request.state)",
+            "com.example.app:/other?tenant=1#\(token)&state=\(request.state)",
+            "com.example.evil:/callback?tenant=1#\(token)&state=\(request.state)",
         ] {
             do {
                 _ = try request.token(from: Samples.url(url), clock: clock)
@@ -103,6 +136,13 @@ import Testing
         #expect(thrown("\(token)&\(wrong)", request) == .redirectRefused && thrown(token, query: "&\(wrong)", request) == .redirectRefused)
         #expect(thrown("\(token)&\(right)", query: "&\(wrong)", request) == .redirectRefused)
         #expect(thrown("error=access_denied", query: "&\(wrong)", request) == .redirectRefused)
+        // Twice is once too often, even if both are right.
+        #expect(thrown("\(token)&\(right)", query: "&\(right)", request) == .redirectRefused)
+        // What cannot be read hides no issuer.
+        let many = (0..<40).map { "&p\($0)=1" }.joined()
+        for query in ["&x=%FF&\(wrong)", "&\(wrong)&x=%FF", "\(many)&\(wrong)", "&x=%FF&\(right)", "\(many)&\(right)"] {
+            #expect(thrown(token, query: query, request) == .redirectRefused, "\(query)")
+        }
         let strict = try self.request(issuer: "https://login.test", alwaysSendsIssuer: true)
         #expect(thrown(token, strict) == .redirectRefused && thrown(token, query: "&\(right)", strict) == nil)
     }
