@@ -25,7 +25,7 @@ public struct OAuth2Error: CodedError {
         public static let loginRequired = Code("loginRequired")
         /// The user or the authorization server refused the authorization; ``OAuth2Error/serverError`` is the server's reason.
         public static let authorizationRefused = Code("authorizationRefused")
-        /// A redirect does not belong to the request for authorization, or is ambiguous.
+        /// A redirect does not belong to the request for authorization, is ambiguous, or has no code or token that can be used.
         public static let redirectRefused = Code("redirectRefused")
         /// The user did not authorize the app in time.
         public static let timedOut = Code("timedOut")

@@ -28,6 +28,12 @@ struct AuthorizationPage {
             throw OAuth2Error(
                 .configurationError, "the redirect URI has a fragment, which RFC 6749, section 3.1.2, does not allow; remove it")
         }
+        // Else every redirect would be refused, after the user has logged in.
+        guard let own = redirectURI.queryParameters, AuthorizationResponse.names.isDisjoint(with: own.keys) else {
+            throw OAuth2Error(
+                .configurationError,
+                "the redirect URI's query is malformed, repeats a name, or has a name that responses use, such as state; use another one")
+        }
         let state = Base64URL.encode(SystemRandom.bytes(32))
         var parameters = try withScope(
             scope ?? client.server.scope,

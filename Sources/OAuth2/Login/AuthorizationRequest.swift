@@ -32,8 +32,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the
-    ///   redirect URI has a fragment, or an additional parameter has the name of one that the request itself sets, has no name, or is given
-    ///   twice.
+    ///   redirect URI has a fragment or a query with a name that responses use, or an additional parameter has the name of one that the
+    ///   request itself sets, has no name, or is given twice.
     public init(
         client: OAuth2Client, redirectURI: URL, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
     ) throws {
@@ -56,9 +56,10 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///
     /// - Parameter redirect: The URL that the browser opened.
     /// - Returns: The grant; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI with its query, its state or issuer is not
-    ///   that of this request, a parameter occurs twice, there are more than 32, they are malformed, an error comes with a code, or there
-    ///   is no code; with code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
+    ///   a parameter of its query, or does not have the state or the issuer of this request; when a parameter occurs twice, is malformed, or
+    ///   there are more than 32; when an error is malformed or comes with a code; or when the code is missing or cannot be used. With code
+    ///   `authorizationRefused` when the server reports an error.
     public func grant(from redirect: URL) throws -> AuthorizationCodeGrant {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
@@ -85,7 +86,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     func grant(from response: AuthorizationResponse) throws -> AuthorizationCodeGrant {
         let parameters = try response.parameters(from: client.server, granting: "code")
         guard let code = parameters["code"], OAuth2Text.isVisible(code, limit: 4_096) else {
-            throw AuthorizationResponse.refused("it has no code")
+            throw AuthorizationResponse.refused("its code is missing, too long or malformed")
         }
         return AuthorizationCodeGrant(code: code, redirectURI: redirectURI, verifier: verifier)
     }

@@ -5,6 +5,11 @@ internal import Foundation
 struct AuthorizationResponse {
     /// The most parameters that a redirect may have.
     fileprivate static let maximumParameters = 32
+    /// The names of what a server adds to a redirect URI (RFC 6749, sections 4.1.2 and 4.2.2; RFC 9207).
+    static let names: Set<String> = [
+        "access_token", "code", "error", "error_description", "error_uri", "expires_in", "iss", "refresh_token", "scope", "state",
+        "token_type",
+    ]
 
     private let values: [String: String]
     /// The name of a parameter that occurs twice.
@@ -41,7 +46,7 @@ struct AuthorizationResponse {
     func parameters(from server: OAuth2Server, granting granted: String) throws -> [String: String] {
         if let repeated { throw Self.repeats(repeated) }
         let isIssuerMissing = server.alwaysSendsIssuer && values["iss"] == nil
-        if let issuer = server.issuer, isIssuerMissing || (values["iss"] ?? issuer) != issuer {
+        if let issuer = server.issuer, isIssuerMissing || !OAuth2Text.isEqual(values["iss"] ?? issuer, issuer) {
             throw Self.refused("it names another issuer than the server's, or none (RFC 9207)")
         }
         if let text = values["error"] {
@@ -54,9 +59,7 @@ struct AuthorizationResponse {
     }
 
     /// Whether the response has all parameters of the redirect URI's own query.
-    func hasParameters(of redirectURI: URL) -> Bool {
-        redirectURI.queryParameters?.allSatisfy { values[$0.name] == $0.value } ?? false
-    }
+    func hasParameters(of redirectURI: URL) -> Bool { redirectURI.isQueryPart(of: values) }
 
     private static func repeats(_ name: String) -> OAuth2Error { refused("the parameter \(LoggableText.name(name)) occurs twice") }
 
@@ -69,8 +72,15 @@ extension URL {
     /// The text before the query and the fragment.
     var withoutQuery: Substring { absoluteString.prefix { $0 != "?" && $0 != "#" } }
 
-    /// The parameters of the query; nil if it is malformed or has more than a redirect may have.
-    var queryParameters: [(name: String, value: String)]? {
-        FormText.decode(query(percentEncoded: true) ?? "", limit: AuthorizationResponse.maximumParameters)
+    /// The parameters of the query; nil if it is malformed, repeats a name, or has more than a redirect may have.
+    var queryParameters: [String: String]? {
+        let pairs = FormText.decode(query(percentEncoded: true) ?? "", limit: AuthorizationResponse.maximumParameters)
+        let values = pairs.map { Dictionary($0.map { ($0.name, $0.value) }) { first, _ in first } }
+        return values?.count == pairs?.count ? values : nil
+    }
+
+    /// Whether all parameters of the query are among these, byte by byte.
+    func isQueryPart(of values: [String: String]) -> Bool {
+        queryParameters?.allSatisfy { name, value in values[name]?.utf8.elementsEqual(value.utf8) == true } ?? false
     }
 }

@@ -35,8 +35,8 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the
-    ///   redirect URI has a fragment, or an additional parameter has the name of one that the request itself sets, has no name, or is given
-    ///   twice.
+    ///   redirect URI has a fragment or a query with a name that responses use, or an additional parameter has the name of one that the
+    ///   request itself sets, has no name, or is given twice.
     public init(
         client: OAuth2Client, redirectURI: URL, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
     ) throws {
@@ -51,26 +51,27 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
 
     /// Checks a redirect and returns its token (RFC 6749, section 4.2.2).
     ///
-    /// A refresh token is dropped: the server must not send one.
+    /// A refresh token is dropped: the server must not send one. The query may have further parameters, but none of a response other than
+    /// the issuer.
     /// - Parameters:
     ///   - redirect: The URL that the browser opened, with its fragment.
     ///   - clock: The clock for the token's expiry.
     /// - Returns: The token; without a refresh token, it ends with its expiry.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI with its query, its state or issuer is not
-    ///   that of this request, a parameter occurs twice, there are more than 32, they are malformed, an error comes with a token, or the
-    ///   token cannot be used; with code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
+    ///   a parameter of its query, or does not have the state or the issuer of this request; when a parameter occurs twice, is malformed, or
+    ///   there are more than 32; when an error is malformed or comes with a token; or when the token is missing or cannot be used. With code
+    ///   `authorizationRefused` when the server reports an error.
     public func token(from redirect: URL, clock: any TimeSource = SystemTimeSource()) throws -> BearerToken {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
-        guard let query = redirect.queryParameters, let expected = redirectURI.queryParameters else {
-            throw AuthorizationResponse.refused("its query is malformed")
-        }
         // Some servers, such as Authlib's, name the issuer in the query even if all else is in the fragment.
-        guard query.filter({ $0.name != "iss" }).elementsEqual(expected, by: ==) else {
-            throw AuthorizationResponse.refused("its query is not that of the redirect URI")
+        guard let query = redirect.queryParameters, redirectURI.isQueryPart(of: query),
+            AuthorizationResponse.names.subtracting(["iss"]).isDisjoint(with: query.keys)
+        else {
+            throw AuthorizationResponse.refused("its query is malformed, lacks a parameter of the redirect URI, or has one of the response")
         }
-        let parts = [redirect.fragment(percentEncoded: true) ?? "", FormText.encode(query.filter { $0.name == "iss" })]
+        let parts = [redirect.fragment(percentEncoded: true) ?? "", query["iss"].map { FormText.encode([("iss", $0)]) } ?? ""]
         let response = try AuthorizationResponse(parts.joined(separator: "&"), state: state)
         var members = try response.parameters(from: client.server, granting: "access_token").mapValues { JSONValue.string($0) }
         members["refresh_token"] = nil

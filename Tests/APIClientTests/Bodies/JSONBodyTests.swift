@@ -27,7 +27,7 @@ import Testing
             text.hasPrefix("invalidBody") && text.contains("item.price") && !text.contains("canary") && !text.contains("inf"), "\(text)")
         #expect(code { try JSONBody(parameters: ["a": .real(.nan)]) } == .invalidBody)
         #expect(code { try JSONBody(parameters: ["a": 1, "a": 2]) } == .invalidBody)
-        let foreign = message { try JSONBody(parameters: .dictionary([QueryParameter(nameBytes: [0x61, 0xFF], 1)])) }
+        let foreign = message { try JSONBody(parameters: ["b": .dictionary([QueryParameter(nameBytes: [0x61, 0xFF], 1)])]) }
         #expect(foreign.hasPrefix("invalidBody") && foreign.contains("a?"), "\(foreign)")
         let deep = (0..<10_000).reduce(QueryValue.integer(1)) { value, _ in [value] }
         #expect(code { try JSONBody(parameters: deep) } == .invalidBody)

@@ -75,14 +75,31 @@ import Testing
         }
     }
 
-    @Test("The redirect URI's own query comes back with the response")
-    func ownQuery() throws {
-        let request = try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url("\(redirect)?tenant=1"))
+    @Test(
+        "The redirect URI's own query comes back with the response",
+        arguments: [
+            (
+                "?tenant=1", ["tenant=1&", "session_state=x&tenant=1&", "%74enant=%31&"],
+                ["", "tenant=2&", "tenant=1&tenant=2&", "tenant=1%00&"]
+            ),
+            ("?a=b+c&flag", ["a=b%20c&flag=&", "flag&a=b+c&"], ["a=b%2Bc&flag&", "a=b+c&"]), ("?", ["", "x=1&"], ["x=1&x=2&"]),
+            ("?tenant=K", ["tenant=K&"], ["tenant=%E2%84%AA&"]),
+        ])
+    func ownQuery(suffix: String, accepted: [String], refused: [String]) throws {
+        let request = try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url("\(redirect)\(suffix)"))
         func thrown(_ query: String) -> OAuth2Error.Code? {
             code(as: OAuth2Error.self) { try request.grant(from: Samples.url("\(redirect)?\(query)code=c&state=\(request.state)")) }
         }
-        #expect(thrown("tenant=1&") == nil)
-        for query in ["", "tenant=2&", "tenant=1&tenant=2&", "tenant=1%00&"] { #expect(thrown(query) == .redirectRefused, "\(query)") }
+        for query in accepted { #expect(thrown(query) == nil, "\(query)") }
+        for query in refused { #expect(thrown(query) == .redirectRefused, "\(query)") }
+    }
+
+    @Test("A redirect URI whose query no response could keep is refused", arguments: ["state=1", "code=1", "iss=1", "a=1&a=2", "a=%FF"])
+    func unusableQuery(query: String) {
+        #expect(
+            code(as: OAuth2Error.self) {
+                try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url("\(redirect)?\(query)"))
+            } == .configurationError)
     }
 
     @Test("A redirect without the issuer is refused if the server always sends it")

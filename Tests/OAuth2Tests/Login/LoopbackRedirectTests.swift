@@ -144,7 +144,7 @@ import Testing
     @Test(
         "An answer that has the state but cannot be used ends the wait with the reason",
         arguments: [
-            ("code=c1&iss=https%3A%2F%2Fevil.test", "another issuer"), ("error=%22", "its error is malformed"), ("x=1", "no code"),
+            ("code=c1&iss=https%3A%2F%2Fevil.test", "another issuer"), ("error=%22", "its error is malformed"), ("x=1", "code is missing"),
             ("code=c1&code=c2", "occurs twice"),
         ])
     func unusable(answer: String, reason: String) async throws {
