@@ -31,8 +31,8 @@ public struct JSONBody: BodySerializer {
     /// - Parameters:
     ///   - parameters: A dictionary or an array; bytes become text in base64.
     ///   - contentType: The value of the header Content-Type.
-    /// - Throws: ``APIError`` with code `invalidBody` when a name occurs twice (also in another Unicode normalization) or is not UTF-8, a number is not finite, or the nesting is
-    ///   deeper than 32 levels.
+    /// - Throws: ``APIError`` with code `invalidBody` when a name occurs twice (also in another Unicode normalization) or is not UTF-8, a
+    ///   number is not finite, or the nesting is deeper than 32 levels.
     public init(parameters: QueryValue, contentType: String = "application/json") throws {
         bytes = try parameters.json(depth: 0).serialized()
         self.contentType = contentType

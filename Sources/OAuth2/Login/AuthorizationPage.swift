@@ -28,11 +28,17 @@ struct AuthorizationPage {
             throw OAuth2Error(
                 .configurationError, "the redirect URI has a fragment, which RFC 6749, section 3.1.2, does not allow; remove it")
         }
-        // Else every redirect would be refused, after the user has logged in.
-        guard let own = redirectURI.queryParameters, AuthorizationResponse.names.isDisjoint(with: own.keys) else {
+        // Else redirects could be refused only after the user has logged in.
+        guard let own = redirectURI.queryParameters, own.count <= AuthorizationResponse.maximumOwnParameters else {
             throw OAuth2Error(
                 .configurationError,
-                "the redirect URI's query is malformed, repeats a name, or has a name that responses use, such as state; use another one")
+                "the query of the redirect URI is malformed, repeats a name, or has more than \(AuthorizationResponse.maximumOwnParameters)"
+                    + " parameters; register a redirect URI with another query")
+        }
+        if let name = own.keys.first(where: AuthorizationResponse.names.contains) {
+            throw OAuth2Error(
+                .configurationError,
+                "the redirect URI has the parameter \(name), which responses use; register a redirect URI without it")
         }
         let state = Base64URL.encode(SystemRandom.bytes(32))
         var parameters = try withScope(

@@ -32,8 +32,9 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the
-    ///   redirect URI has a fragment or a query with a name that responses use, or an additional parameter has the name of one that the
-    ///   request itself sets, has no name, or is given twice.
+    ///   redirect URI has a fragment, or a query that is malformed, repeats a name, has more than 16 parameters or one of a response, such
+    ///   as `state`; when an additional parameter has the name of one that the request itself sets, has no name, or is given twice; and when
+    ///   the authorization endpoint's URL cannot take parameters.
     public init(
         client: OAuth2Client, redirectURI: URL, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
     ) throws {
@@ -57,16 +58,16 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     /// - Parameter redirect: The URL that the browser opened.
     /// - Returns: The grant; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
-    ///   a parameter of its query, or does not have the state or the issuer of this request; when a parameter occurs twice, is malformed, or
-    ///   there are more than 32; when an error is malformed or comes with a code; or when the code is missing or cannot be used. With code
-    ///   `authorizationRefused` when the server reports an error.
+    ///   a parameter of it, or lacks the state of this request; when it names another issuer than the server's, or none although the server
+    ///   always names it; when a parameter occurs twice, is malformed, or there are more than 32; when an error is malformed or comes
+    ///   with a code; or when the code is missing or cannot be used. With code `authorizationRefused` when the server reports an error.
     public func grant(from redirect: URL) throws -> AuthorizationCodeGrant {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
         let response = try response(inQuery: redirect.query(percentEncoded: true) ?? "")
         guard response.hasParameters(of: redirectURI) else {
-            throw AuthorizationResponse.refused("it lacks a parameter of the redirect URI")
+            throw AuthorizationResponse.refused("it lacks a parameter of the redirect URI, or has another value for it")
         }
         return try grant(from: response)
     }

@@ -5,6 +5,8 @@ internal import Foundation
 struct AuthorizationResponse {
     /// The most parameters that a redirect may have.
     fileprivate static let maximumParameters = 32
+    /// The most parameters that a redirect URI may have itself.
+    static let maximumOwnParameters = 16
     /// The names of what a server adds to a redirect URI (RFC 6749, sections 4.1.2 and 4.2.2; RFC 9207).
     static let names: Set<String> = [
         "access_token", "code", "error", "error_description", "error_uri", "expires_in", "iss", "refresh_token", "scope", "state",
@@ -79,7 +81,7 @@ extension URL {
         return values?.count == pairs?.count ? values : nil
     }
 
-    /// Whether all parameters of the query are among these, byte by byte.
+    /// Whether all parameters of the query are among these, and their values are the same byte by byte.
     func isQueryPart(of values: [String: String]) -> Bool {
         queryParameters?.allSatisfy { name, value in values[name]?.utf8.elementsEqual(value.utf8) == true } ?? false
     }

@@ -35,8 +35,9 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   - scope: The scope to ask for; nil for the server's (``OAuth2Server/scope``).
     ///   - additionalParameters: Further parameters, such as `prompt` or `login_hint`.
     /// - Throws: ``OAuth2Error`` with code `configurationError` when the server has no authorization endpoint, the scope is malformed, the
-    ///   redirect URI has a fragment or a query with a name that responses use, or an additional parameter has the name of one that the
-    ///   request itself sets, has no name, or is given twice.
+    ///   redirect URI has a fragment, or a query that is malformed, repeats a name, has more than 16 parameters or one of a response, such
+    ///   as `state`; when an additional parameter has the name of one that the request itself sets, has no name, or is given twice; and when
+    ///   the authorization endpoint's URL cannot take parameters.
     public init(
         client: OAuth2Client, redirectURI: URL, scope: String? = nil, additionalParameters: [(name: String, value: String)] = []
     ) throws {
@@ -58,9 +59,9 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   - clock: The clock for the token's expiry.
     /// - Returns: The token; without a refresh token, it ends with its expiry.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
-    ///   a parameter of its query, or does not have the state or the issuer of this request; when a parameter occurs twice, is malformed, or
-    ///   there are more than 32; when an error is malformed or comes with a token; or when the token is missing or cannot be used. With code
-    ///   `authorizationRefused` when the server reports an error.
+    ///   a parameter of it, or lacks the state of this request; when it names another issuer than the server's, or none although the server
+    ///   always names it; when a parameter occurs twice, is malformed, or there are more than 32; when the query has another parameter of a response than the issuer; when an error is malformed or comes
+    ///   with a token; or when the token is missing or cannot be used. With code `authorizationRefused` when the server reports an error.
     public func token(from redirect: URL, clock: any TimeSource = SystemTimeSource()) throws -> BearerToken {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
@@ -69,7 +70,8 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
         guard let query = redirect.queryParameters, redirectURI.isQueryPart(of: query),
             AuthorizationResponse.names.subtracting(["iss"]).isDisjoint(with: query.keys)
         else {
-            throw AuthorizationResponse.refused("its query is malformed, lacks a parameter of the redirect URI, or has one of the response")
+            throw AuthorizationResponse.refused(
+                "its query is malformed, repeats a name, lacks a parameter of the redirect URI, or has one that belongs into the fragment")
         }
         let parts = [redirect.fragment(percentEncoded: true) ?? "", query["iss"].map { FormText.encode([("iss", $0)]) } ?? ""]
         let response = try AuthorizationResponse(parts.joined(separator: "&"), state: state)

@@ -50,7 +50,9 @@ import Testing
 
     @Test("A redirect URI with a fragment or a response's query, a malformed scope and a server without a page are refused")
     func configuration() throws {
-        for suffix in ["#", "#a", "&tenant=2", "&n=%FF", "&iss=a", "&state=a", "&code=a", "&access_token=a"] {
+        for suffix in ["#", "#a", "&tenant=2", "&n=%FF", (0..<16).map { "&p\($0)=1" }.joined()]
+            + AuthorizationResponse.names.map({ "&\($0)=a" })
+        {
             #expect(
                 code(as: OAuth2Error.self) {
                     try InsecureImplicitRequest(client: Samples.client(), redirectURI: Samples.url(redirect.absoluteString + suffix))
@@ -126,6 +128,24 @@ import Testing
                 #expect(error.code == .redirectRefused && !"\(error)".contains("SECRETTOKEN"), "\(url)")
             }
         }
+    }
+
+    @Test(
+        "The redirect URI's own query comes back in any order, and without parameters of a response", arguments: AuthorizationResponse.names
+    )
+    func ownQuery(name: String) throws {
+        let uri = Samples.url("com.example.app:/callback?a=1&b=2")
+        let request = try request(issuer: "https://login.test/K", redirectURI: uri)
+        func thrown(_ query: String, _ fragment: String = "") -> OAuth2Error.Code? {
+            let fragment = "access_token=a&token_type=Bearer&state=\(request.state)\(fragment)"
+            return code(as: OAuth2Error.self) {
+                try request.token(from: Samples.url("com.example.app:/callback?\(query)#\(fragment)"), clock: clock)
+            }
+        }
+        #expect(thrown("b=2&z=3&a=1") == nil && thrown("a=1&b=3") == .redirectRefused && thrown("b=2") == .redirectRefused)
+        #expect(thrown("a=1&b=2&\(name)=https://login.test/K") == (name == "iss" ? nil : .redirectRefused))
+        // KELVIN SIGN, which Unicode equates with K.
+        #expect(thrown("a=1&b=2", "&iss=https://login.test/%E2%84%AA") == .redirectRefused)
     }
 
     @Test("The issuer is checked, whether the server names it in the fragment or in the query")
