@@ -7,9 +7,9 @@ extension FormPart {
     ///
     /// - Throws: ``APIError`` with code `invalidHeader` when the media type or a further header is malformed.
     func header() throws -> [UInt8] {
-        var text = Array("Content-Disposition: form-data; name=\"".utf8) + Self.escaped(nameBytes) + Array("\"".utf8)
-        if let filename = shownFilename { text += Array("; filename=\"".utf8) + Self.escaped(filename) + Array("\"".utf8) }
-        text += "\r\n".utf8
+        var text = Array("Content-Disposition: form-data; name=\"".utf8) + Self.escaped(nameBytes)
+        if let filename = shownFilename { text += Array("\"; filename=\"".utf8) + Self.escaped(filename) }
+        text += "\"\r\n".utf8
         if let type = mediaType {
             guard Self.isMediaType(type) else {
                 throw APIError(
@@ -49,15 +49,7 @@ extension FormPart {
     /// backslashes, which browsers send as they are: parsers read one before the closing quotation mark in different ways, even doubled,
     /// and a name could then add parameters.
     private static func escaped(_ name: [UInt8]) -> [UInt8] {
-        var text: [UInt8] = []
-        for byte in name {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: "\\"):
-                PercentEncoding.appendEscape(of: byte, to: &text)
-            default: text.append(byte)
-            }
-        }
-        return text
+        PercentEncoding.encoded(name) { !"\"\r\n\\".utf8.contains($0) }
     }
 
     private static func isMediaType(_ text: String) -> Bool {

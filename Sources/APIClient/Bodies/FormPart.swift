@@ -102,9 +102,9 @@ public struct FormPart: Sendable {
 
     /// Makes a part for a server that does not read UTF-8.
     ///
-    /// The bytes of `"`, `\`, CR and LF are percent-encoded, even if they are part of a longer character. Names that you
-    /// did not choose must consist of whole characters of the server's encoding: a server may join a byte that begins one with the quotation
-    /// mark after the name.
+    /// The bytes of `"`, `\`, CR and LF are percent-encoded, even if they are part of a longer character. Names that you did not choose
+    /// must consist of whole characters of the server's encoding: a server may join a byte that begins one with the quotation mark after
+    /// the name.
     ///
     /// - Parameters:
     ///   - nameBytes: The name of the form's field, byte by byte.

@@ -1,6 +1,6 @@
 /// A value with its name.
 ///
-/// Two parameters are equal when their values are equal and their names are so byte by byte.
+/// Two parameters are equal when their values are equal and their names are the same byte by byte.
 public struct QueryParameter: Sendable, Hashable {
     /// The name, byte by byte, before it is percent-encoded: UTF-8, or what a server with another encoding expects.
     public var nameBytes: [UInt8]

@@ -19,26 +19,27 @@ extension TokenGrant {
     public var usesServerScope: Bool { false }
 }
 
-/// Adds the app's further parameters to those of a grant.
+/// Adds the app's further parameters to those of a grant, or of a request for an authorization.
 ///
 /// - Parameters:
 ///   - additional: The further parameters.
-///   - own: The parameters of the grant.
+///   - own: The parameters of the grant or of the request.
+///   - reserved: The names that only the request may set, besides its own; by default those of the client, of the grant and of the scope.
 /// - Returns: All of them.
-/// - Throws: ``OAuth2Error`` with code `configurationError` when a further one would replace a parameter of the grant, of the client or the
-///   scope, has no name, or is given twice.
+/// - Throws: ``OAuth2Error`` with code `configurationError` when a further one would replace an own or a reserved one, has no name, or is
+///   given twice.
 func withAdditional(
-    _ additional: [(name: String, value: String)], _ own: [(name: String, value: String)]
+    _ additional: [(name: String, value: String)], _ own: [(name: String, value: String)],
+    reserving reserved: Set<String> = ["client_id", "client_secret", "grant_type", "scope"]
 ) throws -> [(name: String, value: String)] {
     guard !additional.isEmpty else { return own }
-    var names: Set<String> = ["client_id", "client_secret", "grant_type", "scope"]
-    names.formUnion(own.map(\.name))
+    var names = reserved.union(own.map(\.name))
     for parameter in additional {
         guard !parameter.name.isEmpty, names.insert(parameter.name).inserted else {
             throw OAuth2Error(
                 .configurationError,
-                "the additional parameter \(LoggableText.name(parameter.name)) is set by the grant itself, has no name, or is given twice;"
-                    + " remove it")
+                "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, has no name, or is given"
+                    + " twice; remove it")
         }
     }
     return own + additional

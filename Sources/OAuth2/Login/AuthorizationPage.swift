@@ -29,33 +29,24 @@ struct AuthorizationPage {
                 .configurationError, "the redirect URI has a fragment, which RFC 6749, section 3.1.2, does not allow; remove it")
         }
         // Else redirects could be refused only after the user has logged in.
-        guard let own = redirectURI.queryParameters, own.count <= AuthorizationResponse.maximumOwnParameters else {
+        guard let query = redirectURI.queryParameters, query.count <= AuthorizationResponse.maximumOwnParameters else {
             throw OAuth2Error(
                 .configurationError,
                 "the query of the redirect URI is malformed, repeats a name, or has more than \(AuthorizationResponse.maximumOwnParameters)"
                     + " parameters; register a redirect URI with another query")
         }
-        if let name = own.keys.first(where: AuthorizationResponse.names.contains) {
+        if let name = query.keys.first(where: AuthorizationResponse.names.contains) {
             throw OAuth2Error(
                 .configurationError,
                 "the redirect URI has the parameter \(name), which responses use; register a redirect URI without it")
         }
         let state = Base64URL.encode(SystemRandom.bytes(32))
-        var parameters = try withScope(
+        let own = try withScope(
             scope ?? client.server.scope,
             [
                 ("response_type", responseType), ("client_id", client.id), ("redirect_uri", redirectURI.absoluteString), ("state", state),
             ] + ownParameters)
-        var names = Set(parameters.map(\.name)).union(["scope"])
-        for parameter in additionalParameters {
-            guard !parameter.name.isEmpty, names.insert(parameter.name).inserted else {
-                throw OAuth2Error(
-                    .configurationError,
-                    "the additional parameter \(LoggableText.name(parameter.name)) is set by the request itself, has no name, or is given"
-                        + " twice; remove it")
-            }
-            parameters.append(parameter)
-        }
+        let parameters = try withAdditional(additionalParameters, own, reserving: ["scope"])
         let separator = endpoint.query() == nil ? "?" : "&"
         guard let url = URL(string: endpoint.absoluteString + separator + FormText.encode(parameters)) else {
             throw OAuth2Error(.configurationError, "the authorization endpoint's URL cannot take parameters")

@@ -57,10 +57,10 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///
     /// - Parameter redirect: The URL that the browser opened.
     /// - Returns: The grant; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
-    ///   a parameter of it, or lacks the state of this request; when it names another issuer than the server's, or none although the server
-    ///   always names it; when a parameter occurs twice, is malformed, or there are more than 32; when an error is malformed or comes
-    ///   with a code; or when the code is missing or cannot be used. With code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks a parameter of it, or lacks the state
+    ///   of this request; when it names another issuer than the server's, or none although the server always names it; when a parameter
+    ///   occurs twice, is malformed, or there are more than 32; when an error is malformed or comes with a code; or when the code is missing
+    ///   or cannot be used. With code `authorizationRefused` when the server reports an error.
     public func grant(from redirect: URL) throws -> AuthorizationCodeGrant {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")

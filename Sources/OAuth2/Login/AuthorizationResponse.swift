@@ -4,7 +4,7 @@ internal import Foundation
 /// The parameters of a redirect that has the state of a request, and has it once (RFC 6749, sections 4.1.2 and 4.2.2).
 struct AuthorizationResponse {
     /// The most parameters that a redirect may have.
-    fileprivate static let maximumParameters = 32
+    private static let maximumParameters = 32
     /// The most parameters that a redirect URI may have itself.
     static let maximumOwnParameters = 16
     /// The names of what a server adds to a redirect URI (RFC 6749, sections 4.1.2 and 4.2.2; RFC 9207).
@@ -24,17 +24,26 @@ struct AuthorizationResponse {
     ///   - state: The state of the request.
     /// - Throws: ``OAuth2Error`` with code `redirectRefused`; another page may then have sent the redirect.
     init(_ text: String, state: String) throws {
-        guard let pairs = FormText.decode(text, limit: Self.maximumParameters) else {
+        guard let (values, repeated) = Self.read(text) else {
             throw Self.refused("its parameters are malformed, or more than \(Self.maximumParameters)")
         }
-        var values: [String: String] = [:]
-        let repeated = pairs.filter { values.updateValue($0.value, forKey: $0.name) != nil }.map(\.name)
         guard !repeated.contains("state") else { throw Self.repeats("state") }
         guard let received = values["state"], OAuth2Text.isEqual(received, state) else {
             throw Self.refused("its state is not that of this request, so another page may have sent it")
         }
         self.values = values
         self.repeated = repeated.first
+    }
+
+    /// Decodes parameters.
+    ///
+    /// - Parameter text: A query or a fragment.
+    /// - Returns: The parameters, and the names that occur again; nil if they are malformed or too many.
+    fileprivate static func read(_ text: String) -> (values: [String: String], repeated: [String])? {
+        guard let pairs = FormText.decode(text, limit: maximumParameters) else { return nil }
+        var values: [String: String] = [:]
+        let repeated = pairs.filter { values.updateValue($0.value, forKey: $0.name) != nil }
+        return (values, repeated.map(\.name))
     }
 
     /// Returns the parameters of a server's consent.
@@ -76,9 +85,8 @@ extension URL {
 
     /// The parameters of the query; nil if it is malformed, repeats a name, or has more than a redirect may have.
     var queryParameters: [String: String]? {
-        let pairs = FormText.decode(query(percentEncoded: true) ?? "", limit: AuthorizationResponse.maximumParameters)
-        let values = pairs.map { Dictionary($0.map { ($0.name, $0.value) }) { first, _ in first } }
-        return values?.count == pairs?.count ? values : nil
+        guard let read = AuthorizationResponse.read(query(percentEncoded: true) ?? ""), read.repeated.isEmpty else { return nil }
+        return read.values
     }
 
     /// Whether all parameters of the query are among these, and their values are the same byte by byte.

@@ -58,10 +58,11 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   - redirect: The URL that the browser opened, with its fragment.
     ///   - clock: The clock for the token's expiry.
     /// - Returns: The token; without a refresh token, it ends with its expiry.
-    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks
-    ///   a parameter of it, or lacks the state of this request; when it names another issuer than the server's, or none although the server
-    ///   always names it; when a parameter occurs twice, is malformed, or there are more than 32; when the query has another parameter of a response than the issuer; when an error is malformed or comes
-    ///   with a token; or when the token is missing or cannot be used. With code `authorizationRefused` when the server reports an error.
+    /// - Throws: ``OAuth2Error`` with code `redirectRefused` when the URL is not the redirect URI, lacks a parameter of it, or lacks the state
+    ///   of this request; when it names another issuer than the server's, or none although the server always names it; when a parameter
+    ///   occurs twice, is malformed, or there are more than 32; when the query has another parameter of a response than the issuer; when an
+    ///   error is malformed or comes with a token; or when the token is missing or cannot be used. With code `authorizationRefused` when the
+    ///   server reports an error.
     public func token(from redirect: URL, clock: any TimeSource = SystemTimeSource()) throws -> BearerToken {
         guard redirect.withoutQuery == redirectURI.withoutQuery else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
@@ -77,7 +78,8 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
         let response = try AuthorizationResponse(parts.joined(separator: "&"), state: state)
         var members = try response.parameters(from: client.server, granting: "access_token").mapValues { JSONValue.string($0) }
         members["refresh_token"] = nil
-        if case .string(let text)? = members["expires_in"], text.utf8.allSatisfy({ (48...57).contains($0) }), let seconds = Int64(text) {
+        if case .string(let text)? = members["expires_in"], text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(text)
+        {
             members["expires_in"] = .integer(seconds)
         }
         do {

@@ -53,8 +53,8 @@ public final class LoopbackRedirect: Sendable {
     /// - Returns: The grant for the code; exchange it for a token with ``OAuth2Endpoints/issue(_:)``.
     /// - Throws: ``OAuth2Error`` with code `authorizationRefused` when the user or the server refused, with code `redirectRefused` when the
     ///   redirect has the request's state but another issuer than the server's, or none although the server always names it, a parameter
-    ///   twice, a malformed error or one with a code, or no code that can be used, with code `timedOut` when
-    ///   the time is over, and with code `configurationError` when this listener was used before or is not that of the request, or the system's sockets fail;
+    ///   twice, a malformed error or one with a code, or no code that can be used, with code `timedOut` when the time is over, and with code
+    ///   `configurationError` when this listener was used before or is not that of the request, or the system's sockets fail;
     ///   `CancellationError`.
     public func grant(for request: AuthorizationRequest, timeout: Duration = .seconds(300)) async throws -> AuthorizationCodeGrant {
         guard request.redirectURI == redirectURI else {
