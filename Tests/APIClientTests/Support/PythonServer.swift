@@ -4,7 +4,7 @@ import Testing
 
 /// A web server of Python on loopback that parses each request with libraries that know nothing of this package, and answers what they found.
 ///
-/// - `/form` with werkzeug and with python-multipart; a form that is not multipart also with Python's own library
+/// - `/form` with werkzeug and with python-multipart; a multipart form also with multipart, another form also with Python's own library
 /// - `/query` with qs-codec, which reads nested names, and with Python's own library
 /// - `/xml` with lxml
 struct PythonServer {
@@ -12,12 +12,13 @@ struct PythonServer {
     private static let python = ProcessInfo.processInfo.environment["APPROOV_PYTHON"] ?? "python3"
 
     static let whatIsMissing: Comment =
-        "werkzeug, python-multipart, qs-codec or lxml is not there, so no other library is tried: pip install them, or set APPROOV_PYTHON to a python that has them"
+        "werkzeug, python-multipart, multipart, qs-codec or lxml is not there, so no other library is tried: pip install them, or set APPROOV_PYTHON to a python that has them"
 
     /// Whether the libraries are there.
     static func isPossible() async -> Bool {
         let run = try? await ChildProcess.run(
-            URL(filePath: "/usr/bin/env"), [python, "-c", "import lxml.etree, python_multipart, qs_codec, werkzeug"])
+            URL(filePath: "/usr/bin/env"),
+            [python, "-c", "import lxml.etree, multipart, python_multipart, qs_codec, werkzeug; multipart.MultipartSegment"])
         return run?.exitCode == 0
     }
 
@@ -45,6 +46,7 @@ struct PythonServer {
         import base64, io, json, os, sys
         from urllib.parse import parse_qsl, unquote_to_bytes
         import python_multipart, qs_codec
+        from multipart import MultipartParser
         from lxml import etree
         from werkzeug.formparser import FormDataParser
         from werkzeug.http import parse_options_header
@@ -60,7 +62,7 @@ struct PythonServer {
             return [[text(name), None, "", text(value)] for name, value in form.items(multi=True)] + [
                 [text(name), text(file.filename), file.content_type, text(file.read())] for name, file in files.items(multi=True)]
 
-        def multipart(body, content_type):
+        def python_multipart_form(body, content_type):
             found = []
             def plain(value):
                 # This library leaves the decoding of forms to the program that uses it.
@@ -75,10 +77,19 @@ struct PythonServer {
             parser.finalize()
             return found
 
+        def multipart_form(body, content_type):
+            media_type, options = parse_options_header(content_type)
+            if media_type != "multipart/form-data":
+                return []
+            # Latin-1 has a character for every byte.
+            return [
+                [text(part.name.encode("latin-1")), part.filename and text(part.filename.encode("latin-1")),
+                 part.content_type if part.filename else "", text(part.raw)]
+                for part in MultipartParser(io.BytesIO(body), options["boundary"], charset="latin-1")]
+
         def pairs(body, content_type):
             if "urlencoded" not in content_type:
                 return []
-            # Latin-1 has a character for every byte.
             found = parse_qsl(body.decode("ascii"), keep_blank_values=True, encoding="latin-1", max_num_fields=None)
             return [[text(name.encode("latin-1")), None, "", text(value.encode("latin-1"))] for name, value in found]
 
@@ -106,8 +117,8 @@ struct PythonServer {
             content_type, path = environ.get("CONTENT_TYPE", ""), environ["PATH_INFO"]
             if path == "/form":
                 answer = {
-                    "werkzeug": werkzeug(body, content_type), "multipart": multipart(body, content_type),
-                    "pairs": pairs(body, content_type)}
+                    "werkzeug": werkzeug(body, content_type), "pythonMultipart": python_multipart_form(body, content_type),
+                    "multipart": multipart_form(body, content_type), "pairs": pairs(body, content_type)}
             elif path == "/query":
                 answer = query(environ["QUERY_STRING"], environ.get("HTTP_X_OPTIONS"))
             else:
