@@ -83,6 +83,15 @@ struct HostCheckRun {
         }
     }
 
+    /// What a server answered.
+    private struct Answer {
+        let server: Server
+        /// The certificates; nil if a finding says that the server cannot be reached.
+        let chain: PresentedChain?
+        /// The problems that the certificates do not show.
+        var findings: [HostCheck.Finding] = []
+    }
+
     /// Checks a host, and prints the report.
     ///
     /// - Parameter host: The host, with a port if it is not 443.
@@ -99,7 +108,8 @@ struct HostCheckRun {
             throw CommandFailure(
                 "the account has no entry for \(url.host.name); add it: approov api -add \(url.host.name) -pinFrom CERTIFICATE -pin BACKUP")
         }
-        let report = try await report(on: url.host.name, at: url, entry)
+        let relay = entry.settings.oblivious ? try await relayAnswer() : nil
+        let report = try await report(on: url.host.name, at: url, entry, relay)
         if json { try Console.json(report) } else { show(report) }
         // The findings are printed already, in text and in JSON.
         if !report.ok { throw CommandFailure(nil) }
@@ -113,6 +123,7 @@ struct HostCheckRun {
     func checkAll() async throws {
         let relay = try store.obliviousSettings.map { try TransportURL($0.relay) }
         var outcomes: [Outcome] = []
+        let relayResult = store.hosts.contains(where: \.settings.oblivious) ? await relayResult() : .success(nil)
         for entry in store.hosts {
             let name = entry.name
             do {
@@ -121,7 +132,7 @@ struct HostCheckRun {
                         "approov: \(name) is not checked, because it is a pattern; check one of its hosts: approov api -check HOST")
                     continue
                 }
-                let report = try await report(on: name, at: url, entry)
+                let report = try await report(on: name, at: url, entry, entry.settings.oblivious ? relayResult.get() : nil)
                 outcomes.append(.checked(report))
                 if !json {
                     Console.line(name)
@@ -150,17 +161,36 @@ struct HostCheckRun {
         return try TransportURL("https://\(host.urlText)/")
     }
 
-    private func report(on host: String, at url: TransportURL, _ entry: AccountHost) async throws -> Report {
-        var server = Server(url: url, settings: entry.settings, managedTrustRoots: store.managedTrustRoots)
-        var relay: String?
-        var findings: [HostCheck.Finding] = []
-        if entry.settings.oblivious, let keys = try PublishedKeyCheck(store) {
-            server = Server(
-                url: try TransportURL(keys.settings.relay), settings: keys.relay, managedTrustRoots: keys.managedTrustRoots)
-            relay = server.url.host.name
-            findings = try await Self.findings(of: keys)
+    /// Asks the relay once for all oblivious hosts, which share it.
+    private func relayResult() async -> Result<Answer?, any Error> {
+        do {
+            return .success(try await relayAnswer())
+        } catch {
+            return .failure(error)
         }
+    }
+
+    /// Asks the relay; nil if the account has none.
+    private func relayAnswer() async throws -> Answer? {
+        guard let keys = try PublishedKeyCheck(store) else { return nil }
+        let server = Server(url: try TransportURL(keys.settings.relay), settings: keys.relay, managedTrustRoots: keys.managedTrustRoots)
+        let findings = try await Self.findings(of: keys)
         let chain = try await presented(by: server, isReported: !findings.isEmpty)
+        return Answer(server: server, chain: chain, findings: findings)
+    }
+
+    /// Judges what the relay answered, or what the host itself answers when there is no relay.
+    private func report(on host: String, at url: TransportURL, _ entry: AccountHost, _ relayAnswer: Answer?) async throws -> Report {
+        let own = Server(url: url, settings: entry.settings, managedTrustRoots: store.managedTrustRoots)
+        let relay = relayAnswer?.server.url.host.name
+        let answer: Answer
+        if let relayAnswer {
+            answer = relayAnswer
+        } else {
+            answer = Answer(server: own, chain: try await own.presented())
+        }
+        let (server, chain) = (answer.server, answer.chain)
+        var findings = answer.findings
         let check = HostCheck(
             pins: try server.pins.map { try Pin($0) }, settings: server.settings ?? HostSettings(),
             presented: chain ?? PresentedChain(certificates: [], refusal: nil), now: Date(), days: days)

@@ -62,7 +62,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     ///   occurs twice, is malformed, or there are more than 32; when an error is malformed or comes with a code; or when the code is missing
     ///   or cannot be used. With code `authorizationRefused` when the server reports an error.
     public func grant(from redirect: URL) throws -> AuthorizationCodeGrant {
-        guard redirect.withoutQuery == redirectURI.withoutQuery else {
+        guard redirect.isRedirect(to: redirectURI) else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
         let response = try response(inQuery: redirect.query(percentEncoded: true) ?? "")

@@ -1,5 +1,6 @@
 internal import ApproovBase
 internal import Foundation
+internal import HTTPClient
 
 /// The parameters of a redirect that has the state of a request, and has it once (RFC 6749, sections 4.1.2 and 4.2.2).
 struct AuthorizationResponse {
@@ -80,8 +81,16 @@ struct AuthorizationResponse {
 }
 
 extension URL {
-    /// The text before the query and the fragment.
-    var withoutQuery: Substring { absoluteString.prefix { $0 != "?" && $0 != "#" } }
+    /// Whether this is the redirect URI as a browser writes it, whatever the query and the fragment.
+    ///
+    /// Browsers write an http or https URL in canonical form: the host in lower case, no default port, and a slash for an empty path.
+    func isRedirect(to redirectURI: URL) -> Bool { page == redirectURI.page }
+
+    /// The text before the query and the fragment; in canonical form if the scheme is http or https.
+    private var page: Substring {
+        let text = (try? TransportURL(self).text) ?? absoluteString
+        return text.prefix { $0 != "?" && $0 != "#" }
+    }
 
     /// The parameters of the query; nil if it is malformed, repeats a name, or has more than a redirect may have.
     var queryParameters: [String: String]? {

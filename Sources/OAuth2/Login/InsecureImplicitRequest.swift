@@ -64,7 +64,7 @@ public struct InsecureImplicitRequest: Sendable, CustomStringConvertible, Custom
     ///   error is malformed or comes with a token; or when the token is missing or cannot be used. With code `authorizationRefused` when the
     ///   server reports an error.
     public func token(from redirect: URL, clock: any TimeSource = SystemTimeSource()) throws -> BearerToken {
-        guard redirect.withoutQuery == redirectURI.withoutQuery else {
+        guard redirect.isRedirect(to: redirectURI) else {
             throw AuthorizationResponse.refused("it is not the redirect URI of this request")
         }
         // Some servers, such as Authlib's, name the issuer in the query even if all else is in the fragment.

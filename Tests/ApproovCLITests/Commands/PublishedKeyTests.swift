@@ -97,8 +97,9 @@ struct PublishedKeyTests {
                     checked.contains("good: the gateway accepts the published key, and the relay \(Self.relayHost) is pinned"), "\(checked)"
                 )
                 let backup = try TestKey().pin.description
-                let pattern = ["-add", "*.check.localhost", "-oblivious", "-pin", leaf.pin.description, "-pin", backup]
-                #expect(try await Approov.run(["api"] + pattern + ["--data", folder.path("data")]).exitCode == 0)
+                let added = try await approov(
+                    "api", "-add", "*.check.localhost", "-oblivious", "-pin", leaf.pin.description, "-pin", backup)
+                #expect(added.exitCode == 0, "\(added.errors)")
                 let all = try await approov("api", "-check", "--json")
                 let reports = try JSONDecoder().decode([Report].self, from: Data(all.output.utf8))
                 #expect(all.exitCode == 0 && reports.map(\.relay) == [Self.relayHost, Self.relayHost, nil], "\(all.output)\(all.errors)")
@@ -143,6 +144,27 @@ struct PublishedKeyTests {
             #expect(bare.exitCode == 1 && unpinned.findings.map(\.kind) == ["relayFailed", "pathInvalid"], "\(bare.output)")
         }
         #expect(relay.counters.requests == 0)
+        await relay.stop()
+    }
+
+    @Test("The relay is asked once for all oblivious hosts")
+    func once() async throws {
+        let relay = try await TestHTTPServer.start(certificate: leaf) { _ in TestResponse(.serviceUnavailable) }
+        let keys = folder.path("gateway.keys")
+        _ = try await ServerProcess.run(["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]) { gateway in
+            try await publish(relay: relay.port, gateway: gateway, pin: leaf.pin)
+            let backup = try TestKey().pin.description
+            for name in ["b.check.localhost", "*.c.check.localhost"] {
+                let added = try await approov("api", "-add", name, "-oblivious", "-pin", leaf.pin.description, "-pin", backup)
+                #expect(added.exitCode == 0, "\(added.errors)")
+            }
+            let run = try await approov("api", "-check", "--json")
+            let reports = try JSONDecoder().decode([Report].self, from: Data(run.output.utf8)).filter { $0.relay != nil }
+            #expect(
+                run.exitCode == 1 && reports.map { $0.findings.map(\.kind) } == Array(repeating: ["relayFailed"], count: 3), "\(run.output)"
+            )
+        }
+        #expect(relay.counters.requests == 1)
         await relay.stop()
     }
 

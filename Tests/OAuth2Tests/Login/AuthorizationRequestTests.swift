@@ -76,6 +76,29 @@ import Testing
     }
 
     @Test(
+        "A redirect to the redirect URI is accepted as a browser writes it",
+        arguments: [
+            (
+                "http://127.0.0.1:4000", "http://127.0.0.1:4000/",
+                ["http://127.0.0.1:4000/a", "http://127.0.0.1/", "http://127.0.0.1:4001/"]
+            ),
+            ("HTTPS://App.Example:443/In", "https://app.example/In", ["https://app.example/in", "http://app.example/In"]),
+            ("http://app.example:80?a=1", "http://app.example/?a=1", ["https://app.example/?a=1", "http://app.example/?A=1"]),
+            ("http://[::1]:4000/in", "http://[0:0:0:0:0:0:0:1]:4000/in", ["http://[::2]:4000/in"]),
+            ("app:/in", "app:/in", ["app:/In", "APP:/in", "app:///in"]),
+        ])
+    func rewritten(redirectURI: String, written: String, others: [String]) throws {
+        let request = try AuthorizationRequest(client: Samples.client(), redirectURI: Samples.url(redirectURI))
+        #expect(request.url.query()?.contains("redirect_uri=" + FormText.encode([("", redirectURI)]).dropFirst()) == true)
+        func thrown(_ page: String) -> OAuth2Error.Code? {
+            let url = page + (page.contains("?") ? "&" : "?") + "code=c&state=\(request.state)"
+            return code(as: OAuth2Error.self) { try request.grant(from: Samples.url(url)) }
+        }
+        for page in [redirectURI, written] { #expect(thrown(page) == nil, "\(page)") }
+        for page in others { #expect(thrown(page) == .redirectRefused, "\(page)") }
+    }
+
+    @Test(
         "The redirect URI's own query comes back with the response",
         arguments: [
             (
