@@ -27,6 +27,9 @@ public struct ApproovError: CodedError {
         /// code.
         public static let permanentError = Code("permanentError")
         /// The attestation failed, and the account's policy allows the app to know.
+        ///
+        /// From `precheck()`, for secure strings and for custom JWTs, it also means that the attestation passed only by a development key or
+        /// the device's policy.
         public static let rejectionError = Code("rejectionError")
         /// The server is not trusted, its host must not be called at all, or the request would have used plain http.
         public static let pinningError = Code("pinningError")

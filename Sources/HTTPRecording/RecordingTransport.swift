@@ -15,6 +15,8 @@ import HTTPTypes
 /// An exchange has a JSON file, such as `0001-GET-api.example.com-items-1f00c3a9.json`, and a `.body` file unless the response is empty.
 /// Both have mode 0600. You may edit them. The other transport validates certificates and enforces pins as usual.
 ///
+/// Only one `RecordingTransport` at a time may write to a folder, in this process and all others: give each its own folder.
+///
 /// Secrets are redacted by ``RecordingRedaction``, so that you can commit a recording after you have read it.
 ///
 /// The body of a response with a status of 200 to 299 reaches the caller as it arrives. The exchange is recorded once the body has been read
@@ -85,14 +87,15 @@ public final class RecordingTransport: HTTPTransport {
             let exchange = RecordedExchange(
                 method: request.method, url: url, requestLines: requestLines, bodyDigest: digest, status: response.status,
                 version: response.version, responseLines: responseLines)
-            try writer.write(exchange, body: redactor.scrubbed(secrets.union(found), of: body, response.headerFields), number: number)
+            let scrubbed = redactor.scrubbed(secrets.union(found), of: body, response.headerFields)
+            try writer.write(exchange, body: scrubbed, number: number, reserved: bytes.count)
         }
         let source = RecordedBodySource(response.body, writer, number: number, finish: finish)
         // Callers drop the bodies of redirects and of responses that they retry, so those are read here.
         guard (200..<300).contains(response.status), response.status != 204, request.method != .head else {
             var whole: [UInt8] = []
             while let part = try await source.next() { whole += part }
-            return TransportResponse(response, body: ResponseBody(bytes: whole))
+            return TransportResponse(response, body: ResponseBody(source: ReadBodySource(whole, trailers: source.trailers)))
         }
         return TransportResponse(response, body: ResponseBody(source: source))
     }

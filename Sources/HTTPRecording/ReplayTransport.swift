@@ -34,7 +34,7 @@ public final class ReplayTransport: TestOnlyTransport {
     ///   - folder: The folder of the recording.
     ///   - unmatched: What happens to a request without a recorded response.
     ///   - redaction: Compares the bodies of requests too, by the rules with which they were recorded; nil ignores bodies. A recorded
-    ///     request without a hash of its body matches every body: see ``RecordingTransport``.
+    ///     request without a hash of its body matches every body that no other has the hash of: see ``RecordingTransport``.
     /// - Throws: `TransportError` with code `recordingMissing`, which names the folder or file that is missing or damaged.
     public convenience init(
         from folder: URL, unmatched: UnmatchedRequests = .fail, comparingBodiesBy redaction: RecordingRedaction? = nil

@@ -19,7 +19,7 @@ public struct OAuth2Error: CodedError {
         public static let requestRefused = Code("requestRefused")
         /// The server's response is not what RFC 6749, section 5, allows.
         public static let responseMalformed = Code("responseMalformed")
-        /// The server could not be reached, is not trusted, or is overloaded; a later attempt may succeed.
+        /// The server could not be reached, is not trusted, or is overloaded; a later attempt may succeed unless the server is not trusted.
         public static let networkingError = Code("networkingError")
         /// There is no token, and only a log-in of the user can provide one.
         public static let loginRequired = Code("loginRequired")

@@ -54,6 +54,19 @@ import Testing
         #expect(try site.names.count { $0.hasSuffix(".json") } == 5)
     }
 
+    @Test("The trailer fields of a response reach the caller, whatever its status is", arguments: [200, 404])
+    func trailers(status: Int) async throws {
+        let transport = try RecordingTransport(
+            wrapping: InProcessTransport { request in
+                TransportResponse(
+                    status: status, url: request.url,
+                    body: ResponseBody(source: ReadBodySource(Array("body".utf8), trailers: [.contentLanguage: "en"])))
+            }, into: site.recording)
+        let response = try await transport.send(TransportRequest("https://api.test/"))
+        #expect(try await response.text == "body")
+        #expect(response.body.trailerFields[.contentLanguage] == "en")
+    }
+
     @Test("No part of an exchange keeps a secret", arguments: ["application/json", "text/plain", "application/x-www-form-urlencoded", nil])
     func canaries(type: String?) async throws {
         let custom = try #require(HTTPField.Name("X-Acme"))

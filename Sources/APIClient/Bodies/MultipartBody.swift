@@ -12,7 +12,8 @@ import HTTPClient
 /// ```
 ///
 /// Files are read while they are sent, so that a form with files takes no more memory than one without, and its length is known to the
-/// server from the beginning. A form with files is a stream: it can be sent once. A form without files is sent from memory.
+/// server from the beginning. A form with files is a stream: the session sends it once, without a retry and without a renewal after a 401,
+/// and a session that signs refuses it unless `signsStreamsWithoutDigest` is set. A form without files is sent from memory.
 public struct MultipartBody: BodySerializer {
     /// The parts, in their order.
     public var parts: [FormPart]

@@ -208,7 +208,8 @@ public final class DataCache: Sendable {
             let isRefused = failure?.code == .responseRefused
             // A request that was not sent has no form.
             let othersMayHaveIt = isSame || probe.isUnsent
-            // Nor does a request without an answer. A redirect is one, and so is what a validator refuses.
+            // A request that got no answer says nothing about the kept response. A redirect is an answer, and so is a response that a
+            // validator refuses, unless the server failed.
             let status = failure?.refusedResponse?.head?.statusCode ?? 0
             let isAnswered = isRefused && status < 500 || failure?.code == .redirectRefused
             for waiter in state.withLock({ $0.land(flight.number, for: key, othersMayHaveIt && !isAnswered ? .keep : .remove) }) {

@@ -21,6 +21,8 @@ struct NetlinkMessage: Equatable {
         /// Whether it matches every destination, is usable, and is in a table other than that of the machine's own addresses.
         let isDefault: Bool
         let interfaces: [Int32]
+        /// Whether it leads to a nexthop object, whose interfaces the kernel names only while net.ipv4.nexthop_compat_mode is 1.
+        var hasNexthopObject = false
     }
 
     let sequence: UInt32
@@ -86,6 +88,7 @@ extension NetlinkMessage.Route {
     private static let typeMask: UInt16 = 0x3FFF  // NLA_TYPE_MASK
     private static let outgoingInterface: UInt16 = 4  // RTA_OIF
     private static let multipath: UInt16 = 9  // RTA_MULTIPATH
+    private static let nexthopObject: UInt16 = 30  // RTA_NH_ID
 
     fileprivate init?(_ reader: inout ByteReader) {
         guard reader.skip(1), let length = reader.integer(UInt8.self), reader.skip(2), let table = reader.integer(UInt8.self),
@@ -111,6 +114,7 @@ extension NetlinkMessage.Route {
                     attribute.align()
                     if UInt32(flags) & Self.unusable == 0 { interfaces.append(index) }
                 }
+            case Self.nexthopObject: hasNexthopObject = true
             default: break
             }
         }

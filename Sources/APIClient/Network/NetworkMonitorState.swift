@@ -86,7 +86,12 @@ struct NetworkMonitorState {
         if message.isInterrupted { isStale = true }
         switch message.content {
         case .route(let route):
-            if route.isDefault, route.interfaces.contains(where: interfaces.contains) { hasDefaultRoute = true }
+            // Where the kernel names only a nexthop object, it may lead to any interface. The kernel removes the object when its interface
+            // goes down or loses its carrier.
+            let isUsable =
+                route.interfaces.isEmpty && route.hasNexthopObject
+                ? !interfaces.isEmpty : route.interfaces.contains(where: interfaces.contains)
+            if route.isDefault, isUsable { hasDefaultRoute = true }
             return []
         case .done:
             // What was read while something changed may never have been true at one time.

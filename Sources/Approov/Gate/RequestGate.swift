@@ -12,7 +12,7 @@ import Synchronization
 /// try await gate.barrier { try await renewKeys() }   // waits for open requests and holds new ones
 /// ```
 ///
-/// Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came.
+/// A pause and a barrier end by themselves after their time. Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came.
 /// They get credentials and tokens only after the wait, so that none expires meanwhile. Requests that the wrapped `URLSession` performs
 /// itself do not pass the gate.
 public final class RequestGate: Sendable {
@@ -38,7 +38,7 @@ public final class RequestGate: Sendable {
         func didSpread() { gate?.admitHolders() }
     }
 
-    /// The longest pause; a longer one ends after this time.
+    /// The longest pause: ``pause(for:)`` cuts longer times to this.
     public static let longestPause: Duration = .seconds(3_600)
 
     private let state: Mutex<State>

@@ -23,7 +23,7 @@ public enum TokenFetchStatus: String, Sendable, CaseIterable {
     case unprotectedURL
     /// The service was not set up.
     case notInitialized
-    /// The attestation failed, and the account's policy tells the app why.
+    /// The attestation failed, and the account's policy tells the app why; or the app is not genuine, but wants what only genuine apps get.
     case rejected
     /// The account issues no custom JWTs.
     case disabled

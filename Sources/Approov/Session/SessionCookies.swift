@@ -53,18 +53,22 @@ struct SessionCookies: Sendable {
         guard stores else { return }
         // An address has no parent domain (RFC 6265, section 5.1.3), but Foundation compares texts.
         let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
-        // Parse each line separately: values joined with commas cannot be separated again.
         var domains: Set<String> = []
-        for value in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
-            let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": value], for: url).filter {
-                !Self.isMeantForPublicSuffix($0) && !(isAddress && $0.domain.hasPrefix("."))
-                    && $0.name.utf8.count + $0.value.utf8.count <= Self.maximumBytes
-            }
-            guard !cookies.isEmpty else { continue }
-            storage.setCookies(cookies, for: url, mainDocumentURL: nil)
-            domains.formUnion(cookies.map(\.domain))
+        for line in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
+            guard let cookie = HTTPCookie(setCookie: line, from: url), !Self.isMeantForPublicSuffix(cookie),
+                !(isAddress && cookie.domain.hasPrefix(".")), cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumBytes,
+                cookie.mayComeFrom(url), !wouldReplaceSecureCookie(cookie, from: url)
+            else { continue }
+            storage.setCookies([cookie], for: url, mainDocumentURL: nil)
+            domains.insert(cookie.domain)
         }
         for domain in domains { removeOldest(of: domain) }
+    }
+
+    /// Whether an answer over http would take the place of a cookie that only https may carry (RFC 6265bis, section 5.7).
+    private func wouldReplaceSecureCookie(_ cookie: HTTPCookie, from url: URL) -> Bool {
+        url.scheme?.lowercased() != "https"
+            && storage.cookies?.contains { $0.isSecure && $0.name == cookie.name && $0.bareDomain == cookie.bareDomain } == true
     }
 
     /// Removes the oldest cookies of a domain that has too many; expired ones first, which the storage keeps.
@@ -93,7 +97,7 @@ struct SessionCookies: Sendable {
     /// Whether a host of the patterns could get the cookie (RFC 6265, section 5.1.3).
     private static func reaches(_ hosts: [HostPattern], _ cookie: HTTPCookie) -> Bool {
         let domain = cookie.domain.lowercased()
-        let name = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        let name = cookie.bareDomain
         // What cannot be compared is removed.
         guard let host = try? CanonicalHost(name) else { return true }
         return hosts.contains { pattern in
@@ -137,6 +141,6 @@ struct SessionCookies: Sendable {
     ///
     /// See RFC 6265, section 5.3, step 5. If the list of public suffixes is not available, every cookie for a whole domain counts as such.
     private static func isMeantForPublicSuffix(_ cookie: HTTPCookie) -> Bool {
-        cookie.domain.hasPrefix(".") && PublicSuffixes.contains(String(cookie.domain.dropFirst()).lowercased()) ?? true
+        cookie.domain.hasPrefix(".") && PublicSuffixes.contains(cookie.bareDomain) ?? true
     }
 }

@@ -4,12 +4,13 @@ internal import Glibc
 extension PrivateFile {
     /// Removes the temporary files that writers of this file left behind because they were killed; what cannot be removed stays.
     ///
-    /// - Parameter age: The least time since the last write. Use zero only where a lock keeps other writers away.
+    /// - Parameter age: The least time since the last write. Zero removes them all, even one from the future, as after the clock was set
+    ///   back; use it only where a lock keeps other writers away.
     package func removeLeftovers(unchangedFor age: TimeInterval) {
         for leftover in leftovers {
             var status = stat()
             guard lstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-                Date().timeIntervalSince1970 - TimeInterval(status.st_mtim.tv_sec) >= age
+                age <= 0 || Date().timeIntervalSince1970 - TimeInterval(status.st_mtim.tv_sec) >= age
             else { continue }
             unlink(leftover)
         }

@@ -19,6 +19,8 @@ import HTTPTypes
 struct RecordedExchange: Sendable {
     /// The largest accepted file.
     static let maximumBytes = 1 << 20
+    /// The most header fields of an accepted response: with many more, `HTTPFields` would end the process.
+    private static let maximumFields = 10_000
 
     var method: HTTPRequest.Method
     /// The redacted URL; absolute.
@@ -113,6 +115,9 @@ extension RecordedExchange {
     /// The response's header fields.
     var responseFields: HTTPFields {
         get throws(Damage) {
+            guard responseLines.count <= Self.maximumFields else {
+                throw Damage(reason: "its response's \"fields\" must have at most \(Self.maximumFields) lines")
+            }
             var fields = HTTPFields()
             for line in responseLines {
                 guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {

@@ -30,8 +30,9 @@ final class RecordingWriter: Sendable {
         }
         if let flaw = PrivateFile.flaw(ofFolder: folder) { throw TransportError(.recordingFailed, flaw, isSafeToRepeat: true) }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let numbers = Set(names.compactMap(RecordingName.number))
-        state = Mutex(State(nextNumber: (numbers.max() ?? 0) + 1, exchanges: numbers.count))
+        let lastNumber = names.compactMap(RecordingName.number).max() ?? 0
+        // Several heads may have one number, and a replay counts the heads.
+        state = Mutex(State(nextNumber: lastNumber + 1, exchanges: names.count { $0.hasSuffix(RecordingName.headSuffix) }))
     }
 
     /// Takes the next number, in the order in which requests are sent.
@@ -105,8 +106,14 @@ final class RecordingWriter: Sendable {
 
     /// Writes one exchange; its body first, so that no head names a body that is not there.
     ///
+    /// - Parameters:
+    ///   - exchange: The head.
+    ///   - body: The redacted body.
+    ///   - number: The exchange's number.
+    ///   - reserved: How many bytes have room already, because they arrived. Afterwards the exchange has the room of its files instead,
+    ///     unless this throws.
     /// - Throws: `TransportError` with code `recordingFailed`.
-    func write(_ exchange: RecordedExchange, body: [UInt8], number: Int) throws(TransportError) {
+    func write(_ exchange: RecordedExchange, body: [UInt8], number: Int, reserved: Int = 0) throws(TransportError) {
         var exchange = exchange
         let stem = RecordingName.stem(number: number, method: exchange.method, url: exchange.url)
         if !body.isEmpty { exchange.bodyName = stem + RecordingName.bodySuffix }
@@ -115,7 +122,9 @@ final class RecordingWriter: Sendable {
         guard body.count <= RecordingFolder.maximumBodyBytes else {
             throw Self.unreadable("its redacted body has more than \(RecordingFolder.maximumBodyBytes) bytes")
         }
-        try take(head.count)
+        // Redaction makes bodies longer or shorter.
+        let further = head.count + body.count - reserved
+        try take(further)
         var isBodyCreated = false
         do {
             if let name = exchange.bodyName {
@@ -124,7 +133,7 @@ final class RecordingWriter: Sendable {
             }
             try create(stem + RecordingName.headSuffix, head)
         } catch {
-            release(head.count)
+            release(further)
             // Without its head, a body belongs to nothing.
             if isBodyCreated, let name = exchange.bodyName { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
             throw Self.failure("the exchange could not be recorded", error)

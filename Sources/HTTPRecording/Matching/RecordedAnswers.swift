@@ -46,6 +46,8 @@ struct RecordedAnswers: Sendable {
     /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may. If
     /// the request has none, the exchanges without conditions and those with the whole content answer it in their order.
     ///
+    /// Exchanges with the request's digest come before those without one, of which it is not known whether the body is the same.
+    ///
     /// - Parameters:
     ///   - method: The request's method.
     ///   - text: The request's URL.
@@ -57,19 +59,22 @@ struct RecordedAnswers: Sendable {
     ) -> (name: String, exchange: RecordedExchange)? {
         let url = RecordedURL(reference: text)
         let conditions = RequestConditions(fields)
-        let candidates = (places[key(method, url)] ?? []).filter { index in
-            guard entries[index].url.covers(url) else { return false }
-            guard let digest, let recorded = entries[index].exchange.bodyDigest else { return true }
-            return digest == recorded
-        }
+        let candidates = (places[key(method, url)] ?? []).filter { entries[$0].url.covers(url) }
+        let exact = candidates.filter { digest != nil && entries[$0].exchange.bodyDigest == digest }
+        let others = candidates.filter { digest == nil || entries[$0].exchange.bodyDigest == nil }
+        let matching = [exact, others].map { fitting(conditions, among: $0) }.first { !$0.isEmpty } ?? []
+        guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
+        entries[index].isUsed = true
+        return (entries[index].name, entries[index].exchange)
+    }
+
+    /// The candidates that come first for a request with these conditions; none if no candidate fits.
+    private func fitting(_ conditions: RequestConditions, among candidates: [Int]) -> [Int] {
         let groups = [
             conditions.exist ? candidates.filter { entries[$0].conditions.cover(conditions) } : [],
             candidates.filter { entries[$0].isUnconditional }, candidates.filter { !entries[$0].needsConditions },
         ]
-        let matching = groups.first { !$0.isEmpty } ?? []
-        guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
-        entries[index].isUsed = true
-        return (entries[index].name, entries[index].exchange)
+        return groups.first { !$0.isEmpty } ?? []
     }
 
     private func key(_ method: HTTPRequest.Method, _ url: RecordedURL) -> Key {

@@ -37,9 +37,12 @@ struct RecordedURL: Sendable, Hashable {
 
     /// User information, host and port of a URL without query and fragment; nil for a path.
     private static func authority(of url: Substring) -> Substring? {
-        let begin = url.hasPrefix("//") ? url.startIndex : url.firstRange(of: "://").map { url.index(after: $0.lowerBound) }
-        guard let begin else { return nil }
-        return url[url.index(begin, offsetBy: 2)...].prefix { $0 != "/" }
+        if url.hasPrefix("//") { return url.dropFirst(2).prefix { $0 != "/" } }
+        guard let mark = url.firstRange(of: "://") else { return nil }
+        // A path may have a URL in it, whose host is not that of the reference.
+        let scheme = url[..<mark.lowerBound]
+        guard !scheme.isEmpty, !scheme.contains(where: { "/?#".contains($0) }) else { return nil }
+        return url[mark.upperBound...].prefix { $0 != "/" }
     }
 
     /// The fields of a response with `Location`, `Content-Location` and `Link` without some origins, so that clients of another server stay

@@ -55,13 +55,26 @@ extension JSONRedactor {
         position = end
     }
 
-    /// Copies a member's name and returns it without escapes.
-    mutating func name() throws(Malformed) -> String {
+    /// Copies a member's name, or writes a substitute if it may be a key below a secret name; returns the name without escapes.
+    mutating func name(within secrecy: Secrecy) throws(Malformed) -> String {
         guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw Malformed() }
         let end = try endOfString()
-        guard let text = Self.text(of: input[position + 1..<end - 1]) else { throw Malformed() }
-        copy(end - position)
-        return String(decoding: text, as: UTF8.self)
+        let quoted = input[position + 1..<end - 1]
+        guard let text = Self.text(of: quoted) else { throw Malformed() }
+        let name = String(decoding: text, as: UTF8.self)
+        guard secrecy != .none, Texts.looksLikeKey(text) else {
+            copy(end - position)
+            return name
+        }
+        // As with values, what is deep within a secret object is not looked for elsewhere.
+        if secrecy == .own {
+            secrets.note(String(decoding: quoted, as: UTF8.self), as: .other)
+            secrets.note(name, as: .other)
+        }
+        substitutes += 1
+        output += "\"\(RedactedText.numbered(substitutes))\"".utf8
+        position = end
+        return name
     }
 
     /// The characters of a string, given without its quotation marks; nil when its escapes are not those of JSON.

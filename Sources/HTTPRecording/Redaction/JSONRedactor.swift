@@ -20,19 +20,22 @@ struct JSONRedactor {
     var objects = 0
     /// The numbers of the open objects, in the order of their beginnings.
     var openObjects: [Int] = []
-    /// The values that were redacted.
+    /// The number of members so far whose names have substitutes.
+    var substitutes = 0
+    /// The values and names that were redacted.
     var secrets: Set<String> = []
     /// What a first reading found that the labels of objects announce.
     private let announced: [Int: Announcement]
     /// What this reading finds.
     private var announcing: [Int: Announcement] = [:]
 
-    /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0.
+    /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0. Names below a secret name that may be keys
+    /// themselves become `"REDACTED-"` with a number.
     ///
     /// - Parameters:
     ///   - text: The JSON.
     ///   - names: The names of secrets.
-    ///   - secrets: Gets the values that were redacted.
+    ///   - secrets: Gets the values and names that were redacted.
     /// - Returns: The JSON for the recording.
     /// - Throws: ``Malformed`` when brackets, quotes, members or scalars are not those of JSON.
     static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
@@ -77,7 +80,7 @@ struct JSONRedactor {
                 } else {
                     if byte == UInt8(ascii: ",") { copy(1) }
                     space()
-                    let name = try name()
+                    let name = try name(within: outer)
                     space()
                     guard position < input.count, input[position] == UInt8(ascii: ":") else { throw Malformed() }
                     copy(1)

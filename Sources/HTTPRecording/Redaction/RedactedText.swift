@@ -19,6 +19,12 @@ enum RedactedText {
             : prefix + hexadecimal(HMAC<SHA256>.authenticationCode(for: Data(value.utf8), using: key), count: digits)
     }
 
+    /// The text for one of several names that must differ; it reveals nothing about the name.
+    static func numbered(_ number: Int) -> String {
+        let text = String(number, radix: 16)
+        return prefix + String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    }
+
     /// Whether the recorded value is the live one, kept or redacted.
     static func covers(_ recorded: some StringProtocol, _ live: some StringProtocol) -> Bool {
         recorded == plain || recorded == live || (isRedacted(recorded) && recorded == hashed(live))

@@ -54,15 +54,17 @@ struct Redactor: Sendable {
         return url.text
     }
 
-    /// Whether an item of a query stays as it is: its name does, and its value has neither the signs of another parameter nor a token.
+    /// Whether an item of a query stays as it is: its name does, and its value, also without encodings, has neither the signs of another
+    /// parameter nor a token.
     private func isKept(_ item: String) -> Bool {
         guard rules.keptQueryNames.contains(String(item.prefix { $0 != "=" })) else { return false }
-        let value = Array(item.utf8.drop { $0 != UInt8(ascii: "=") }.dropFirst())
-        // Base64 ends with equals signs.
         let equals = UInt8(ascii: "=")
-        let hasParameter = value.firstIndex(of: equals).map { value[$0...].contains { $0 != equals } } ?? false
-        return !hasParameter && !value.contains { ";?".utf8.contains($0) }
-            && ByteScrubber([]).scrubbed(value, as: BodyFormat.text.syntax) == value
+        return TextDecoding.stages(of: Array(item.utf8.drop { $0 != equals }.dropFirst())).allSatisfy { value in
+            // Base64 ends with equals signs.
+            let hasParameter = value.firstIndex(of: equals).map { value[$0...].contains { $0 != equals } } ?? false
+            return !hasParameter && !value.contains { ";?&".utf8.contains($0) }
+                && ByteScrubber([]).scrubbed(value, as: BodyFormat.text.syntax) == value
+        }
     }
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
@@ -91,13 +93,13 @@ struct Redactor: Sendable {
         if value.contains("+") { secrets.note(value.replacing("+", with: " "), as: kind) }
     }
 
-    private func isSecret(inQuery name: Substring) -> Bool { headNames.contains(name.removingPercentEncoding ?? String(name)) }
+    private func isSecret(inQuery name: Substring) -> Bool { headNames.isSecret(parameter: name.removingPercentEncoding ?? String(name)) }
 
     /// Returns the lines `Name: value` for the recording.
     ///
     /// - Parameters:
     ///   - fields: The header fields.
-    ///   - isRequest: Whether they are a request's, of which every unknown one may be a credential.
+    ///   - isRequest: Whether they are a request's, of which `Link` is an unknown one.
     ///   - base: The path of the request, from which relative URLs begin.
     ///   - found: The values that were redacted in the bodies of the exchange.
     ///   - secrets: Gets the values that were redacted.
@@ -125,15 +127,17 @@ struct Redactor: Sendable {
 
     private func recordedValue(of field: HTTPField, isRequest: Bool, from base: String, _ secrets: inout Set<String>) -> String {
         let name = field.name.canonicalName
-        if Self.isLocation(field) { return url(field.value, from: base, &secrets) }
+        if Self.isLocation(field) {
+            // The secrets in the URL are noted even if it is not kept.
+            let reference = url(field.value, from: base, &secrets)
+            if keptFields.contains(name) { return reference }
+        }
         if name == "link", !isRequest { return links(field.value, from: base, &secrets) }
         if keptFields.contains(name) {
             let isChallenge = name == "www-authenticate" || name == "proxy-authenticate"
             return isChallenge ? HeadSecrets.challenge(field.value, &secrets) : field.value
         }
-        if isRequest || SecretNames.headers.contains(name) || headNames.contains(name) {
-            HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
-        }
+        HeadSecrets.note(field.value, of: name, isSecret: headNames.contains(name), &secrets)
         return RedactedText.keyed(field.value, key)
     }
 
@@ -239,7 +243,7 @@ struct Redactor: Sendable {
             let name = String(decoding: item[..<equals], as: UTF8.self)
             let value = item[(equals + 1)...]
             let spaced = value.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-            if isSecret(inForm: name.removingPercentEncoding ?? name) {
+            if names.isSecret(parameter: name.removingPercentEncoding ?? name) {
                 secrets.note(value)
                 secrets.note(spaced)
             } else {
@@ -251,20 +255,20 @@ struct Redactor: Sendable {
         return Array(items.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// Whether a form's field is secret by its name, or by that of its last part, as in `user[key]`.
-    private func isSecret(inForm name: String) -> Bool {
-        if names.contains(name) { return true }
-        guard name.hasSuffix("]"), let bracket = name.lastIndex(of: "[") else { return false }
-        return names.contains(name[name.index(after: bracket)...].dropLast())
-    }
-
-    /// Hides the segments of a path that a rule masks, where it leads from another path.
+    /// Hides the segments of a path that a rule masks, where it leads from another path, and hosts with passwords of URLs in the path.
     ///
     /// Servers may take an encoded slash, or a backslash, for a slash, or not: a rule that applies in either reading counts.
     private func path(_ path: String, from base: String, _ secrets: inout Set<String>) -> String {
-        guard !masks.isEmpty else { return path }
+        let hasURL = path.contains("://")
+        guard !masks.isEmpty || hasURL else { return path }
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         var hidden: Set<Int> = []
+        if hasURL {
+            // The slashes of `https://user:password@host` are around an empty segment.
+            for index in segments.indices.dropFirst(2) where segments[index - 2].hasSuffix(":") && segments[index - 1].isEmpty {
+                if URLPasswords.next(in: Array("://\(segments[index])".utf8)[...]) != nil { hidden.insert(index) }
+            }
+        }
         for splitsSegments in [false, true] {
             // The segments with their places in `path`, without dot segments (RFC 3986, section 5.2).
             var resolved: [(name: String, index: Int?)] = []

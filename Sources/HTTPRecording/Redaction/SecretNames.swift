@@ -16,10 +16,10 @@ struct SecretNames: Sendable {
     /// Names that are secret as a whole.
     private static let names: Set<String> = [
         "auth", "bearer", "cvc", "cvv", "devicecode", "jwt", "key", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "sid",
-        "usercode",
+        "totp", "usercode",
     ]
     /// Words that make a name secret as its last part, as in `userPin` and `db_pwd`.
-    private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "otp", "pass", "pin", "pwd", "sig"]
+    private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "totp"]
     /// The last parts of names that say something about a secret, as in `token_type`.
     private static let harmlessParts: Set<String> = [
         "count", "endpoint", "endpoints", "expiration", "expires", "expiry", "iframe", "length", "lifetime", "method", "methods",
@@ -59,6 +59,13 @@ struct SecretNames: Sendable {
         if Self.lastParts.contains(last) { return true }
         guard Self.hasWord(Array(folded.utf8)) else { return false }
         return !Self.harmlessParts.contains(last) && !Self.harmlessEnds.contains { folded.hasSuffix($0) }
+    }
+
+    /// Whether a parameter of a form or query is secret by its name, or by a part of it in brackets, as in `user[key]` and `user[key][]`.
+    func isSecret(parameter name: String) -> Bool {
+        if contains(name) { return true }
+        let parts = name.drop { $0 != "[" }.split { "[]".contains($0) }
+        return parts.contains { contains($0) }
     }
 
     /// Whether a name is nothing else than one of the words and names, and so cannot be the title of something.

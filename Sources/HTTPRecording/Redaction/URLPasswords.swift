@@ -1,10 +1,11 @@
-/// Finds the users' names and passwords in URLs (RFC 3986, section 3.2.1), such as `postgres://user:password@host/database`.
+/// Finds the users' names and passwords in URLs (RFC 3986, section 3.2.1), such as `postgres://user:password@host/database`, and names
+/// that may be keys, as in `https://ghp_16C7e42F292c@host/`.
 enum URLPasswords {
     /// Returns a text with `REDACTED` in the place of each name and password.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - secrets: Gets the names with their passwords, and the passwords.
+    ///   - secrets: Gets the names, with their passwords if they have any, and the passwords.
     /// - Returns: The text for the recording.
     static func redacted(_ text: [UInt8], _ secrets: inout Set<String>) -> [UInt8] {
         var output: [UInt8] = []
@@ -27,7 +28,7 @@ enum URLPasswords {
         return hasPassword
     }
 
-    /// Where the first user's name with its password is; nil when no URL has one.
+    /// Where the first user's name is that has a password, or may be a key; nil when no URL has one.
     static func next(in text: ArraySlice<UInt8>) -> Range<Int>? {
         var position = text.startIndex
         while let colon = text[position...].firstIndex(of: UInt8(ascii: ":")) {
@@ -38,7 +39,9 @@ enum URLPasswords {
             // Some passwords have an @ that should be encoded.
             guard let end = authority.lastIndex(of: UInt8(ascii: "@")) else { continue }
             // A password may begin as a port does, so `https://a.test:8443,bob@a.test` is treated as having a password.
-            if text[position..<end].contains(UInt8(ascii: ":")) { return position..<end }
+            let user = text[position..<end]
+            // Some servers take a key in the place of the user's name.
+            if user.contains(UInt8(ascii: ":")) || Texts.looksLikeKey(user) { return position..<end }
         }
         return nil
     }

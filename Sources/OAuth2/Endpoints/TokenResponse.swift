@@ -11,14 +11,17 @@ enum TokenResponse {
     ///   - requestedScope: The scope that was asked for; it counts when the answer has none.
     ///   - now: The time.
     ///   - isRenewed: Whether the token takes the place of another one. All but the access token is then read less strictly: the server may
-    ///     have revoked the earlier refresh token, so that the user would have to log in again if the new one were lost.
+    ///     have revoked the earlier refresh token, so that the user would have to log in again if the new one were lost. A token without a
+    ///     type then counts as Bearer, but one of another type is refused all the same.
     /// - Returns: The token.
     /// - Throws: ``OAuth2Error`` with code `responseMalformed`.
     static func token(
         in members: [String: JSONValue], requestedScope: String?, now: Date, isRenewed: Bool = false
     ) throws -> BearerToken {
         guard let access = try text("access_token", in: members) else { throw malformed("it has no access_token") }
-        guard let type = try text("token_type", in: members) else { throw malformed("it has no token_type") }
+        guard let type = try text("token_type", in: members) ?? (isRenewed ? "Bearer" : nil) else {
+            throw malformed("it has no token_type")
+        }
         guard type.lowercased() == "bearer" else {
             throw malformed("its token_type is not Bearer; this package applies no other type")
         }

@@ -190,8 +190,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Returns a valid token, renewed if necessary.
     ///
-    /// If a renewal fails because the server cannot be reached or another process holds the store's lock, the token is used until it
-    /// expires. If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
+    /// If a renewal fails because the server cannot be reached, another process holds the store's lock, or the store cannot be written, the
+    /// token is used until it expires. If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
     ///
     /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.
@@ -205,7 +205,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         do {
             return try await renewed(stored, refused: nil)
-        } catch let error as OAuth2Error where error.code == .networkingError || error.code == .storeBusy {
+        } catch let error as OAuth2Error where [.networkingError, .storeBusy, .storeFailed].contains(error.code) {
             // It may have been removed or replaced meanwhile.
             guard let stored, isValid(stored), try await storedToken() == stored else { throw error }
             // The server has issued its successor, which could not be stored, and may have revoked it.
@@ -370,6 +370,9 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         do {
             if hasRefresh(stored) {
+                // Proves that the store takes a token, for example that the disk is not full, before the server replaces the refresh token: it
+                // may accept the old one only once, and a new one that is not stored is lost when this process ends.
+                guard try await store.replace(stored, with: stored, for: key) else { throw Self.userChanged }
                 return try await saved(strategy.refresh(stored, at: endpoints).succeeding(stored), over: stored, since: changes)
             }
         } catch let error as OAuth2Error where error.serverError == .invalidGrant && error.code == .requestRefused {

@@ -57,15 +57,20 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
     /// - Throws: ``OAuth2Error`` of ``token()`` or of the store; the file is then still there.
     @discardableResult
     public func move(to store: some TokenStore, for key: TokenKey) async throws -> Bool {
-        guard let token = try token() else { return false }
+        // Without a file, the store gets no folder and no lock files.
+        guard try token() != nil else { return false }
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
+            // While this process waited, another one may have moved the token, and its user may have logged out.
+            guard let token = try self.token() else { return false }
             let isNew = try await store.storeIfAbsent(token, for: key)
             guard token.isSafe(with: try await store.token(for: key), isStored: isNew) else {
                 throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
             }
-            guard unlink(path) == 0 || errno == ENOENT else {
-                throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed: \(String(cString: strerror(errno))); remove it")
+            do {
+                try PrivateFile(file).remove()
+            } catch {
+                throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed; remove it", cause: error)
             }
             return isNew
         }
@@ -98,9 +103,10 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         }
         var refresh: String?
         if case .string(let text)? = members["refreshToken"] { refresh = text }
-        // Conduit writes the distant future for tokens without expires_in; here they are renewed at once.
-        let date = Date(timeIntervalSinceReferenceDate: expiry)
-        let isBounded = date.timeIntervalSinceNow < BearerToken.longestLifetime
-        return try? BearerToken(accessToken: access, refreshToken: refresh, expiresAt: isBounded ? date : .distantPast)
+        // Conduit writes the distant future for tokens without expires_in. Such a token is renewed at once. One that cannot be renewed gets
+        // the longest life, because its user would have to log in again.
+        let (date, latest) = (Date(timeIntervalSinceReferenceDate: expiry), Date() + BearerToken.longestLifetime)
+        let unbounded = refresh == nil ? latest : .distantPast
+        return try? BearerToken(accessToken: access, refreshToken: refresh, expiresAt: date < latest ? date : unbounded)
     }
 }

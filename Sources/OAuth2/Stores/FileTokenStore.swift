@@ -128,13 +128,20 @@ public final class FileTokenStore: PlacedTokenStore {
     package func read(_ key: TokenKey) throws -> BearerToken? {
         let status = FileStatus(path(key), followsLink: false)
         guard let status else {
-            if errno == ENOENT { return nil }
+            if errno == ENOENT {
+                // Another process may have logged the user out, so nothing of the token stays in memory.
+                forget(key)
+                return nil
+            }
             throw OAuth2Error(
                 .storeFailed, "\(path(key)) cannot be examined: \(String(cString: strerror(errno))); check the permissions of its folder")
         }
         if let found = known.withLock({ $0[key] }), found.status == status { return found.token }
         do {
-            guard let token = try opened(key) else { return nil }
+            guard let token = try opened(key) else {
+                forget(key)
+                return nil
+            }
             // Only if no other process replaced the file meanwhile.
             if FileStatus(path(key), followsLink: false) == status {
                 known.withLock { known in
@@ -204,16 +211,18 @@ public final class FileTokenStore: PlacedTokenStore {
         try failing { () throws(FileError) in try file.write(bytes) }
         // The lock keeps other writers away, so what is left was left by one that was killed.
         file.removeLeftovers(unchangedFor: 0)
-        known.withLock { $0[key] = nil }
+        forget(key)
     }
 
     private func delete(_ key: TokenKey) throws {
-        known.withLock { $0[key] = nil }
+        forget(key)
         let file = PrivateFile(path: path(key))
         file.removeLeftovers(unchangedFor: 0)
         // After a log-out nothing remains, not even what was set aside.
         for file in [PrivateFile(path: path(key) + ".damaged"), file] { try failing { () throws(FileError) in try file.remove() } }
     }
+
+    private func forget(_ key: TokenKey) { known.withLock { $0[key] = nil } }
 
     private func preparedFormat() throws -> FileTokenFormat {
         try format.withLock { format in

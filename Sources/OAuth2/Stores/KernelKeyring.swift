@@ -51,7 +51,8 @@ enum KernelKeyring {
         // A key that may not be searched for is replaced below.
         if let key = (try? find(name)) ?? nil {
             guard payload.withUnsafeBytes({ keyctl_update(key, $0.baseAddress, $0.count) }) != 0 else {
-                // An earlier release may have left it without rights. If this process may not give them, the key has them.
+                // An earlier release may have left the key without rights, so this call adds them. A failure does not count: a process that
+                // may not add them could change the key only because the key has them.
                 _ = keyctl_setperm(key, rights)
                 return
             }

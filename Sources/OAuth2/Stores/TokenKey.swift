@@ -26,6 +26,18 @@ public struct TokenKey: Hashable, Sendable {
         self.authorization = authorization
     }
 
+    /// Whether all parts have the same bytes.
+    ///
+    /// `String` takes an accented letter in one character or in two for the same, but they are two accounts.
+    /// - Parameters:
+    ///   - left: A key.
+    ///   - right: Another key.
+    /// - Returns: Whether they name the same token.
+    public static func == (left: TokenKey, right: TokenKey) -> Bool {
+        left.account.utf8.elementsEqual(right.account.utf8) && left.clientID.utf8.elementsEqual(right.clientID.utf8)
+            && left.tokenEndpoint.utf8.elementsEqual(right.tokenEndpoint.utf8) && left.authorization == right.authorization
+    }
+
     /// Hashes the parts that tell most keys of an app apart: the store is asked for each request.
     ///
     /// - Parameter hasher: The hasher.

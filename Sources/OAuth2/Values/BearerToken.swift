@@ -40,7 +40,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
     ///   - issuedAt: When the access token was issued.
     ///   - expiresAt: When the access token expires.
     ///   - scope: The scope that was granted.
-    /// - Throws: ``OAuth2Error`` with code `responseMalformed` when a value has characters that it must not have, or is too long.
+    /// - Throws: ``OAuth2Error`` with code `responseMalformed` when a value has characters that it must not have, or is too long, or when a
+    ///   date is infinite or no number: a store could not keep it.
     public init(accessToken: String, refreshToken: String? = nil, issuedAt: Date = Date(), expiresAt: Date, scope: String? = nil) throws {
         try self.init(
             accessToken: accessToken, refreshToken: refreshToken, issuedAt: issuedAt, expiresAt: expiresAt, scope: scope,
@@ -65,6 +66,10 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
             guard OAuth2Text.isScope(scope) else {
                 throw OAuth2Error(.responseMalformed, "the scope of a token has characters that RFC 6749, section 3.3, does not allow")
             }
+        }
+        guard issuedAt.timeIntervalSince1970.isFinite, expiresAt.timeIntervalSince1970.isFinite else {
+            throw OAuth2Error(
+                .responseMalformed, "a date of the token is infinite or no number; give a finite one, such as Date.distantFuture")
         }
         self.accessToken = accessToken
         self.refreshToken = refreshToken

@@ -23,7 +23,7 @@ struct NetlinkBytes {
     /// A route; a default route of the main table by default.
     static func route(
         _ interface: Int32?, length: UInt8 = 0, table: UInt8 = 254, kind: UInt8 = 1, flags: UInt32 = 0, hops: [Int32] = [],
-        hopFlags: UInt8 = 0, sequence: UInt32
+        hopFlags: UInt8 = 0, nexthopObject: UInt32? = nil, sequence: UInt32
     ) -> [UInt8] {
         var payload: [UInt8] = [2, length, 0, 0, table, 3, 0, kind] + bytes(flags)
         payload += attribute(5, [10, 0, 0, 1])
@@ -31,6 +31,7 @@ struct NetlinkBytes {
         if !hops.isEmpty {
             payload += attribute(9, hops.flatMap { bytes(UInt16(16)) + [hopFlags, 0] + bytes($0) + attribute(5, [10, 0, 0, 1]) })
         }
+        if let nexthopObject { payload += attribute(30, bytes(nexthopObject)) }
         return message(newRoute, sequence: sequence, payload)
     }
 

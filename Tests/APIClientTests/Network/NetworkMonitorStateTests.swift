@@ -30,6 +30,22 @@ import Testing
         }
     }
 
+    @Test("A default route of which the kernel tells only the nexthop object is a network where any interface is up")
+    func nexthopObjects() {
+        for (links, routes, status) in [
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, nexthopObject: 7, sequence: 2), NetworkStatus.reachable),
+            ([], NetlinkBytes.route(nil, nexthopObject: 7, sequence: 2), .unreachable),
+            // No default route; a blackhole; an object whose interface the kernel names.
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, length: 24, nexthopObject: 7, sequence: 2), .unreachable),
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, kind: 6, nexthopObject: 7, sequence: 2), .unreachable),
+            (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(3, nexthopObject: 7, sequence: 2), .unreachable),
+        ] as [([UInt8], [UInt8], NetworkStatus)] {
+            var state = NetworkMonitorState()
+            _ = read(&state, links: links, routes: routes, from: 1)
+            #expect(state.status == status)
+        }
+    }
+
     @Test("A change leads to new lists after a pause, in which further changes count no more, and an equal status is not published again")
     func changes() {
         var state = NetworkMonitorState()

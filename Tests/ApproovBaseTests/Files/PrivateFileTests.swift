@@ -318,6 +318,16 @@ import Testing
         PrivateFile(path: "/proc/none/file").removeLeftovers(unchangedFor: 0)
     }
 
+    @Test("A temporary file from the future, as after the clock was set back, is removed only where any age will do")
+    func futureLeftovers() throws {
+        #expect(FileManager.default.createFile(atPath: folder.path("file.abc123.tmp"), contents: nil))
+        try FileManager.default.setAttributes([.modificationDate: Date() + 86_400], ofItemAtPath: folder.path("file.abc123.tmp"))
+        file.removeLeftovers(unchangedFor: 60)
+        #expect(try folder.names == ["file.abc123.tmp"])
+        file.removeLeftovers(unchangedFor: 0)
+        #expect(try folder.names.isEmpty)
+    }
+
     @Test("A folder and its missing parents are created with mode 0700, and an existing folder keeps its mode", arguments: ["", "/"])
     func makeFolder(end: String) throws {
         let path = folder.path("a/b/c") + end

@@ -10,8 +10,8 @@ import Testing
     private let configuration = URLSessionConfiguration.ephemeral
 
     /// Stores the cookies of a response, and returns the names of those that the storage then has.
-    private func names(after cookies: [String]) throws -> Set<String> {
-        let url = try #require(URL(string: "https://api.test/"))
+    private func names(after cookies: [String], from text: String = "https://api.test/") throws -> Set<String> {
+        let url = try #require(URL(string: text))
         var fields = HTTPFields()
         for cookie in cookies { fields.append(HTTPField(name: .setCookie, value: cookie)) }
         let response = TransportResponse(status: 200, headerFields: fields, url: try TransportURL(url.absoluteString))
@@ -38,5 +38,47 @@ import Testing
     func size() throws {
         let value = String(repeating: "x", count: 4_095)
         #expect(try names(after: ["a=\(value)", "b=\(value)x"]) == ["a"])
+    }
+
+    @Test("A cookie with a name, a value or an attribute that is not ASCII is ignored, and so is a line without a name or a value")
+    func malformed() throws {
+        let lines = [
+            "\u{1F600}=", "\u{1F600}=1", "a=\u{1F600}", "a=b; \u{1F600}=", "a=b; e\u{301}\u{301}=", "", ";", "=", "=b", "a", "a; b=c",
+        ]
+        for line in lines { #expect(try names(after: [line]).isEmpty, "\(line)") }
+        #expect(try names(after: lines + ["good=1"]) == ["good"])
+    }
+
+    @Test("A comma in a value does not end the cookie, which keeps its attributes")
+    func comma() throws {
+        _ = try names(after: [
+            " sid = abc,def=1 ; Secure; HttpOnly; Path=/app; Expires=Wed, 21 Oct 2099 07:28:00 GMT", "b=x,yy==", "c=\"1\"",
+        ])
+        let cookies = Dictionary(uniqueKeysWithValues: (configuration.httpCookieStorage?.cookies ?? []).map { ($0.name, $0) })
+        #expect(cookies.mapValues(\.value) == ["sid": "abc,def=1", "b": "x,yy==", "c": "\"1\""])
+        let session = try #require(cookies["sid"])
+        #expect(session.isSecure && session.isHTTPOnly && session.path == "/app" && session.domain == "api.test")
+        #expect(try #require(session.expiresDate).timeIntervalSince1970 == 4_096_250_880)
+        // A comma in an attribute makes two cookies for Foundation.
+        #expect(try names(after: ["d=1; Path=/a,e=2"]).isDisjoint(with: ["d", "e"]))
+    }
+
+    @Test("The prefixes __Secure- and __Host- hold, and a cookie for https does not come over http")
+    func prefixes() throws {
+        let accepted = ["__Secure-a=1; Secure", "__Host-b=1; Secure; Path=/", "__HOST-c=1; Secure", "d=1; Domain=test.example"]
+        #expect(try names(after: accepted, from: "https://api.test.example/").count == 4)
+        let refused = [
+            "__Secure-e=1", "__secure-f=1; Path=/", "__Host-g=1", "__Host-h=1; Secure; Path=/h", "__host-i=1; Secure; Domain=test.example",
+        ]
+        #expect(try names(after: refused, from: "https://api.test.example/").count == 4)
+        #expect(try names(after: ["j=1; Secure", "__Secure-k=1; Secure"], from: "http://api.test.example/").count == 4)
+        // One that https set stays.
+        for name in ["__Secure-a", "__Host-b"] { _ = try names(after: ["\(name)=2"], from: "http://api.test.example/") }
+        _ = try names(after: ["l=1; Secure", "d=2"], from: "https://api.test.example/")
+        _ = try names(after: ["l=2", "d=3"], from: "http://api.test.example/")
+        let values = (configuration.httpCookieStorage?.cookies ?? []).filter { $0.domain == "api.test.example" }.map {
+            "\($0.name)=\($0.value)"
+        }
+        #expect(Set(values).isSuperset(of: ["__Secure-a=1", "__Host-b=1", "l=1", "d=3"]) && values.count == 5, "\(values)")
     }
 }

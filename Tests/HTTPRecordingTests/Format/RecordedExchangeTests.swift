@@ -15,6 +15,18 @@ import Testing
         #expect(try read.responseFields[values: .setCookie] == ["a", "b"])
     }
 
+    @Test("A response with more than 10,000 fields is damaged: `HTTPFields` would end the process with 65,535")
+    func manyFields() throws {
+        var exchange = RecordedExchange(
+            method: .get, url: "https://api.test/", status: 200, version: "HTTP/1.1", responseLines: Array(repeating: "a:", count: 10_000))
+        #expect(try RecordedExchange(parsing: exchange.serialized()).responseFields.count == 10_000)
+        for count in [10_001, 65_535] {
+            exchange.responseLines = Array(repeating: "a:", count: count)
+            let error = try #require(throws: RecordedExchange.Damage.self) { try RecordedExchange(parsing: exchange.serialized()) }
+            #expect(error.reason.contains("at most 10000 lines"))
+        }
+    }
+
     @Test("A file that was written by hand needs only method, URL and status")
     func short() throws {
         let text = #"{"request":{"method":"GET","url":"HTTPS://API.test"},"response":{"status":200},"note":"by hand"}"#

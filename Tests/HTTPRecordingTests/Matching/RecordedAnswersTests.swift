@@ -34,6 +34,33 @@ import Testing
         #expect(statuses(redacted, [[:], [.range: "bytes=1-"]]) == [nil, 206])
     }
 
+    @Test("An exchange with the digest of the request's body comes before one without a digest, which is the fallback")
+    func digests() {
+        let digests: [(status: Int, digest: String?)] = [(201, nil), (202, "aa"), (203, nil), (204, "bb")]
+        let exchanges = digests.map { status, digest in
+            (
+                name: "\(status).json",
+                exchange: RecordedExchange(
+                    method: .get, url: Self.url, bodyDigest: digest, status: status, version: "HTTP/1.1", responseLines: [])
+            )
+        }
+        var answers = RecordedAnswers(exchanges, ignoresOrigin: false)
+        let seen = ["aa", "cc", "aa", "bb", "cc", nil].map { answers.next(.get, Self.url, [:], digest: $0)?.exchange.status }
+        #expect(seen == [202, 201, 202, 204, 203, 204])
+    }
+
+    @Test("A fallback answers if the exchange with the digest of the request's body needs conditions")
+    func digestWithConditions() {
+        let exchange = RecordedExchange(
+            method: .get, url: Self.url, requestLines: ["Range: bytes=4-"], bodyDigest: "aa", status: 206, version: "HTTP/1.1",
+            responseLines: [])
+        let whole = RecordedExchange(method: .get, url: Self.url, status: 200, version: "HTTP/1.1", responseLines: [])
+        var answers = RecordedAnswers([("1.json", exchange), ("2.json", whole)], ignoresOrigin: false)
+        let requests: [HTTPFields] = [[:], [.range: "bytes=4-"]]
+        let seen = requests.map { answers.next(.get, Self.url, $0, digest: "aa")?.exchange.status }
+        #expect(seen == [200, 206])
+    }
+
     @Test("Not Modified answers only a conditional request, whatever its tag and date are")
     func conditions() {
         let recorded = answers([

@@ -9,6 +9,7 @@ import Testing
             ("https://user:secret@api.test/a?b=c#d", "https://api.test/a?b=c"), ("//u@h/x", "//h/x"), ("/a/b?c", "/a/b?c"),
             ("a#b?c", "a"), ("?x=1", "?x=1"), ("https://api.test?x", "https://api.test?x"), ("", ""),
             ("/redirect?to=https://u@h/", "/redirect?to=https://u@h/"), ("https://a@b@c/", "https://c/"),
+            ("/go/https://u@h/x", "/go/https://u@h/x"), ("go/https://u@h/x", "go/https://u@h/x"),
         ])
     func parts(text: String, kept: String) { #expect(RecordedURL(reference: text).text == kept) }
 

@@ -20,6 +20,29 @@ import Testing
         #expect(try redacted(#"{"token":true,"session":null}"#) == #"{"token":true,"session":null}"#)
     }
 
+    @Test(
+        "A name below a secret name that may be a key becomes a name of its own, and other names stay",
+        arguments: [
+            (#"{"sessions":{"f81d4fae7dec11d0":{"user":1}}}"#, #"{"sessions":{"REDACTED-000001":{"user":0}}}"#),
+            (#"{"api_keys":{"sk_live_51Habc123":"read"}}"#, #"{"api_keys":{"REDACTED-000001":"REDACTED"}}"#),
+            (
+                #"{"tokens":[{"abcdef\u00311":null,"abcdef12":{"x":{"abcdef13":true}}}]}"#,
+                #"{"tokens":[{"REDACTED-000001":null,"REDACTED-000002":{"x":{"REDACTED-000003":true}}}]}"#
+            ),
+            (#"{"tokens":{"abc1":true,"abcdefgh":true,"12345678":true}}"#, #"{"tokens":{"abc1":true,"abcdefgh":true,"12345678":true}}"#),
+            (#"{"value":{"abcdef12":1},"name":"pin","abcdef13":1}"#, #"{"value":{"REDACTED-000001":0},"name":"pin","abcdef13":0}"#),
+            (#"{"abcdef12":1}"#, #"{"abcdef12":1}"#),
+        ])
+    func names(text: String, result: String) throws { #expect(try redacted(text) == result) }
+
+    @Test("A name that is redacted is noted, unless it is deep within a secret object, a date with a time or a URL")
+    func notedNames() throws {
+        var secrets: Set<String> = []
+        let text = #"{"keys":1,"api_keys":{"abcdef\u00312":{"abcdef13":1},"2024-05-01T00:00:00Z":1,"https://a1.test":1}}"#
+        _ = try JSONRedactor.redacted(Array(text.utf8), SecretNames(), &secrets)
+        #expect(secrets == ["abcdef12", #"abcdef\u00312"#])
+    }
+
     @Test("Escapes, letter case and separators do not hide a name")
     func hiddenNames() throws {
         #expect(

@@ -19,12 +19,15 @@ import Testing
         #expect(!RecordedURL(reference: redacted).covers(RecordedURL(reference: "/?other=")))
     }
 
-    @Test("Parameters that are kept, and empty ones, stay", arguments: ["page=", "page", "page=2&&sort==", ""])
+    @Test("Parameters that are kept, and empty ones, stay", arguments: ["page=", "page", "page=2&&sort==", "sort=a%2Cb%20c%3D", ""])
     func kept(query: String) throws { #expect(try redacted(query) == (query.isEmpty ? "/" : "/?\(query)")) }
 
     @Test(
         "A kept parameter does not stay if its value hides a token or another parameter",
-        arguments: ["page=eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "page=2;access_token=SECRET1234", "page=1?access_token=SECRET1234"])
+        arguments: [
+            "page=eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "page=2;access_token=SECRET1234", "page=1?access_token=SECRET1234",
+            "page=1%26access_token%3DSECRET1234", "page=1%2526access_token%253DSECRET1234", "page=1%3FSECRET1234", "page=1%26SECRET1234",
+        ])
     func keptWithSecret(query: String) throws {
         let redacted = try redacted(query)
         #expect(redacted.hasPrefix("/?page=") && !redacted.contains("eyJ") && !redacted.contains("SECRET"))
@@ -40,7 +43,7 @@ import Testing
             ("/", "https://a.test/files/CANARY123?x=1"), ("/", "/x/../reset/CANARY123"), ("/", "/./reset/CANARY123"),
             ("/", "/reset%2FCANARY123"), ("/login", "reset/CANARY123"), ("/a/b", "../reset/CANARY123"), ("/a/b", "%2e%2e/reset/CANARY123"),
             ("/reset/old", "CANARY123"), ("/reset/old", "./CANARY123"), ("/files/a/b", "../c/CANARY123"),
-            ("/x/../reset/old", "CANARY123"),
+            ("/x/../reset/old", "CANARY123"), ("/", "/reset/CANARY123/https://app.test/home"),
         ] {
             var secrets: Set<String> = []
             #expect(!redactor.url(path, from: base, &secrets).contains("CANARY") && secrets.contains { $0.contains("CANARY") }, "\(path)")
@@ -58,6 +61,23 @@ import Testing
             #expect(throws: TransportError(.recordingFailed, "")) { _ = try Redactor(rules) }
         }
     }
+
+    @Test("A URL in a path loses its host if it has a password, and the recorded URL still covers the live one")
+    func urlInPath() throws {
+        let redactor = try Redactor(.standard)
+        for begin in ["", "https://api.test"] {
+            let path = "\(begin)/go/https://bob:Sup3rSecret@app.test/x"
+            var secrets: Set<String> = []
+            let redacted = redactor.url(path, &secrets)
+            #expect(redacted == "\(begin)/go/https://REDACTED/x" && secrets.contains("Sup3rSecret"))
+            #expect(RecordedURL(reference: redacted).covers(RecordedURL(reference: path)))
+        }
+        var secrets: Set<String> = []
+        #expect(redactor.url("/go/https://app.test/x", &secrets) == "/go/https://app.test/x" && secrets.isEmpty)
+    }
+
+    @Test("A parameter is secret by each part of its name in brackets", arguments: ["user[key]", "user[key][]", "user%5Bkey%5D%5B0%5D"])
+    func partsInBrackets(name: String) throws { #expect(try redacted("\(name)=4711") == "/?\(name)=REDACTED") }
 
     @Test("The parts that a recorded URL drops are noted, and so are a query's values, with `+` read as a blank")
     func noted() {

@@ -71,6 +71,32 @@ import Testing
     }
 
     @Test(
+        "A location that the caller does not keep is redacted, and the secrets in it are noted",
+        arguments: ["Location", "content-location"])
+    func locations(name: String) throws {
+        let field = try #require(HTTPField.Name(name))
+        var rules = RecordingRedaction.standard
+        var secrets: Set<String> = []
+        let fields: HTTPFields = [field: "/items?page=2&token=opaque-abc123"]
+        var lines = try Redactor(rules).lines(fields, isRequest: false, &secrets)
+        #expect(lines == ["\(name): /items?page=2&token=REDACTED"])
+        rules.keptFields = rules.keptFields.filter { $0.lowercased() != name.lowercased() }
+        secrets = []
+        lines = try Redactor(rules).lines(fields, isRequest: false, &secrets)
+        let line = try #require(lines.first)
+        #expect(line.hasPrefix("\(name): ") && RedactedText.isRedacted(line.dropFirst(name.count + 2)))
+        #expect(secrets.contains("opaque-abc123"))
+    }
+
+    @Test("The value of an unknown field of a response is looked for elsewhere, and a word or a date is not")
+    func unknownResponseFields() throws {
+        var secrets: Set<String> = []
+        let (user, version) = (try #require(HTTPField.Name("X-User-Reference")), try #require(HTTPField.Name("X-Version")))
+        let lines = try Redactor(.standard).lines([user: "opaque-abc123", version: "2024-01-01"], isRequest: false, &secrets)
+        #expect(secrets == ["opaque-abc123"] && !lines.joined().contains("opaque"))
+    }
+
+    @Test(
         "Lines of JSON are redacted one by one", arguments: ["application/x-ndjson", "application/jsonl", "application/x-jsonlines;a=b"])
     func lines(type: String) throws {
         #expect(
@@ -153,6 +179,27 @@ import Testing
             ("<a><![CDATA[{\"\\u0070assword\":\"canary\"}]]></a>", "text/xml"),
         ] { #expect(try !redacted(text, type).contains("canary")) }
     }
+
+    @Test("A user's name in a URL that may be a key is redacted in text, JSON, forms and XML, and another name stays")
+    func urlKeys() throws {
+        let (key, name) = ("https://ghp_16C7e42F292c@git.test/o/r.git", "https://git@git.test/o/r.git")
+        for (begin, end, type) in [
+            ("see ", "", "text/plain"), (#"{"clone_url":""#, #""}"#, "application/json"), ("a=", "", "application/x-www-form-urlencoded"),
+            ("<a>", "</a>", "text/xml"),
+        ] {
+            #expect(try !redacted(begin + key + end, type).contains("16C7e42F292c"), "\(type)")
+            let other = begin + name + end
+            #expect(try redacted(other, type) == other, "\(type)")
+        }
+    }
+
+    @Test(
+        "A form's value is secret by each part of its name in brackets",
+        arguments: [
+            ("user[key]=x", "user[key]=REDACTED"), ("user[key][]=x", "user[key][]=REDACTED"),
+            ("user%5Bkey%5D%5B0%5D=x", "user%5Bkey%5D%5B0%5D=REDACTED"), ("user[name][]=x", "user[name][]=x"),
+        ])
+    func formNames(text: String, result: String) throws { #expect(try redacted(text, "application/x-www-form-urlencoded") == result) }
 
     @Test("Named secrets in text are redacted, and HTML and binary content stay", arguments: ["text/plain", "text/yaml", nil])
     func text(type: String?) throws {

@@ -9,7 +9,8 @@ import Testing
             "password", "new_password", "X-Api-Key", "accessToken", "PIN", "sessionId", "client-secret", "code_verifier", "secureStrings",
             "tls.key", "API Key", "card[cvc]", "userPin", "userPIN", "user[pin]", "user[pin][]", "db_pwd", "otp_code", "api.key",
             "AccountKey", "passcode", "cvv2", "otp[0]", "authKey", "security_code", "password_reset_url", "password_hint",
-            "client-key-data", "PHPSESSID", "_csrf", "XSRF-TOKEN", "recovery_codes", "token_types_pin",
+            "client-key-data", "PHPSESSID", "_csrf", "XSRF-TOKEN", "recovery_codes", "token_types_pin", "wifi_psk",
+            "walletMnemonic", "totp", "user_totp",
         ])
     func secret(name: String) { #expect(SecretNames().contains(name)) }
 

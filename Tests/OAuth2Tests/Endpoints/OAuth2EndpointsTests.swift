@@ -152,6 +152,23 @@ import Testing
         #expect(!error.description.contains("SEC"))
     }
 
+    @Test("A renewal whose answer lacks the token's type keeps the new refresh token", arguments: ["", #","token_type":null"#])
+    func renewalWithoutType(member: String) async throws {
+        let answer: @Sendable (TransportRequest) -> TransportResponse = {
+            .json(#"{"access_token":"a1","refresh_token":"r1"\#(member)}"#, to: $0)
+        }
+        let token = try await issue(answer, RefreshGrant(refreshToken: "r0")).token
+        #expect(token.accessToken == "a1" && token.refreshToken == "r1")
+    }
+
+    @Test("A renewal whose answer has another type of token is refused", arguments: [#""mac""#, #""bearer ""#, "7"])
+    func renewalOfAnotherType(type: String) async throws {
+        let transport = InProcessTransport { .json(#"{"access_token":"a1","token_type":\#(type)}"#, to: $0) }
+        let endpoints = try Samples.endpoints(over: transport)
+        #expect(
+            await codeThrown(as: OAuth2Error.self) { try await endpoints.issue(RefreshGrant(refreshToken: "r0")) } == .responseMalformed)
+    }
+
     @Test("An answer that is nested 10,000 levels deep is refused, and no value of it is in the error", arguments: ["[", "{\"a\":"])
     func deepJSON(opening: String) async throws {
         let closing = opening == "[" ? "]" : "}"

@@ -156,12 +156,32 @@ import Testing
         #expect(try await setting.store.token(for: setting.credentials.key) != nil)
     }
 
+    @Test("A refresh token is not sent while the store takes no token, and a token that is still valid is used meanwhile")
+    func fullStore() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answers(Self.next)
+        setting.store.failsToStore.value = true
+        #expect(await setting.thrown == .storeFailed)
+        #expect(setting.transport.requests.isEmpty)
+        setting.store.failsToStore.value = false
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        setting.clock.advance(by: .seconds(595))
+        setting.store.failsToStore.value = true
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.count == 1)
+    }
+
     @Test("A token that the store did not take is not used and not lost: the next request stores it")
     func unsaved() async throws {
         let setting = try Setting()
         try await setting.logIn()
         setting.answers(Self.next)
-        setting.store.failsToStore.value = true
+        let answer = setting.answer.value
+        setting.answer.value = { [store = setting.store] request in
+            store.failsToStore.value = true
+            return try await answer(request)
+        }
         #expect(await setting.thrown == .storeFailed)
         // The server has revoked the earlier refresh token.
         setting.answers(#"{"error":"invalid_grant"}"#, 400)

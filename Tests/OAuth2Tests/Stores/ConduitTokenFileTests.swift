@@ -30,6 +30,60 @@ import Testing
         #expect(try await !file.move(to: store, for: key))
     }
 
+    @Test("A user who logged out while a second process waited to move the same file stays logged out")
+    func loggedOut() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (store, key) = (BrittleStore(), try Samples.key())
+        let second = try await store.withExclusiveAccess(for: key) {
+            let second = Task { try await file.move(to: store, for: key) }
+            #expect(await eventually { store.isWaitedFor.value })
+            // The first process has moved the token, and its user has logged out.
+            try FileManager.default.removeItem(at: folder.file("token.bin"))
+            return second
+        }
+        #expect(try await !second.value)
+        #expect(try await store.token(for: key) == nil)
+    }
+
+    @Test("A file that was copied but cannot be removed gives an error with the reason as its cause")
+    func notRemoved() async throws {
+        let folder = try TemporaryFolder()
+        let file = try file(Self.content, in: folder)
+        let (store, key) = (RacingStore(), try Samples.key())
+        store.onStore.value = {
+            try FileManager.default.removeItem(at: folder.file("token.bin"))
+            try FileManager.default.createDirectory(at: folder.file("token.bin"), withIntermediateDirectories: false)
+        }
+        let error = try await #require(throws: OAuth2Error.self) { try await file.move(to: store, for: key) }
+        #expect(error.code == .storeFailed && error.message.contains("token.bin was copied but cannot be removed"))
+        #expect((error.cause as? FileError)?.code == .fileWriteFailed)
+    }
+
+    /// Both contents expire in the distant future, as Conduit writes tokens without expires_in.
+    @Test(
+        "A token without an end is renewed at once if it has a refresh token, and otherwise lives for a year",
+        arguments: [
+            (
+                "AAECAwQFBgcICQoLDA0ODx4Hs40kfzR9bBtf1omhsw9lenHw+oMCgcsZfOu+GTruFVEqg4AC7Y0xWUHcFZ+1UuVIau/A/qulI61NYxTpGJgZ2tSuMujw0pL+xPVx3C5cGlvN1MIzyYBUvNdYa2ZEHQ==",
+                true
+            ),
+            (
+                "AAECAwQFBgcICQoLDA0ODx4Hs40kfzR9bBtf1omhsw81SaMh47E/aJKluLhheLblWhQk9NlpGW5DSP5JhohlcT7IHR0a29rEycSop4GYQWwb2uaMtA+1cwUqZ+cfHj2Y",
+                false
+            ),
+        ])
+    func unbounded(content: String, isRefreshable: Bool) throws {
+        let folder = try TemporaryFolder()
+        let token = try #require(try file(Base64.decode(content) ?? [], in: folder).token())
+        #expect((token.refreshToken != nil) == isRefreshable)
+        let year: TimeInterval = 365 * 86_400
+        #expect(token.isExpired(at: Date()) == isRefreshable)
+        #expect(token.isExpired(at: Date() + year))
+        #expect(isRefreshable || !token.isExpired(at: Date() + year - 3_600))
+        #expect(try folder.names == ["token.bin"])
+    }
+
     @Test("A store that fails leaves the file, and a token that the store has stays")
     func failures() async throws {
         let folder = try TemporaryFolder()

@@ -221,6 +221,20 @@ import Testing
         #expect(FileStatus(place.path) == nil)
     }
 
+    @Test("When the file is gone, the store forgets the token that it has read")
+    func forgotten() async throws {
+        let place = try Place()
+        try await place.store.store(Samples.token(), for: place.key)
+        #expect(try await place.store.token(for: place.key) != nil)
+        let aside = place.folder.path("aside")
+        try FileManager.default.moveItem(atPath: place.path, toPath: aside)
+        #expect(try await place.store.token(for: place.key) == nil)
+        // The same file is back. Only a store that has to open it again examines the folder.
+        try FileManager.default.moveItem(atPath: aside, toPath: place.path)
+        chmod(place.folder.path("tokens"), 0o770)
+        #expect(await place.thrown { _ = try await place.store.token(for: place.key) } == .storeFailed)
+    }
+
     @Test("A lock that cannot be taken for another reason than another process is a failure, and the store is not busy")
     func lockFailure() async throws {
         let place = try Place()

@@ -23,6 +23,15 @@ import Testing
         #expect(code(as: OAuth2Error.self) { try BearerToken(accessToken: text, expiresAt: now) } == .responseMalformed)
     }
 
+    @Test("Dates that no store can keep, because they are infinite or no number, are refused")
+    func infiniteDates() {
+        for seconds in [.infinity, -.infinity, .nan] as [TimeInterval] {
+            let date = Date(timeIntervalSince1970: seconds)
+            #expect(code(as: OAuth2Error.self) { try BearerToken(accessToken: "a", expiresAt: date) } == .responseMalformed)
+            #expect(code(as: OAuth2Error.self) { try BearerToken(accessToken: "a", issuedAt: date, expiresAt: now) } == .responseMalformed)
+        }
+    }
+
     @Test("A token equals the one that a store gives back, whatever fractions of a second its dates have")
     func stored() throws {
         for _ in 0..<200 {

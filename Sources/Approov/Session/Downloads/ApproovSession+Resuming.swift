@@ -80,7 +80,7 @@ extension ApproovSession {
             request,
             RequestObservation(isStreamed: true, isResuming: token != nil, flight: flight, isAdmitted: true, scope: scope))
         do {
-            // At most one more attempt: without a token, no answer is foreign.
+            // At most one more attempt, which asks for the whole content.
             guard let result = try await download(request, token, otherLimit, onToken, onProgress, observation) else {
                 let restarted = token.map(Self.restarted)
                 guard let fresh = try await download(request, restarted, otherLimit, onToken, onProgress, observation) else {
@@ -151,10 +151,11 @@ extension ApproovSession {
         case .whole(let announced):
             size = announced
             current = ResumableDownload.token(for: request, sent.response, file: file.url)
-            if token != nil, current == nil {
-                // Not into the token's file: after a crash, the token would take these bytes for its own.
+            if let token, current?.etag != token.etag || current?.origin != token.origin {
+                // Not into the token's file: if this attempt is interrupted, the token would take these bytes for its own.
                 file.discard()
                 file = try DownloadFile()
+                current = ResumableDownload.token(for: request, sent.response, file: file.url)
             }
             try file.cut(to: 0)
         case .foreign: return .foreign

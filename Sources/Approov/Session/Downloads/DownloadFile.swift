@@ -37,9 +37,11 @@ struct DownloadFile: ~Copyable {
     ///   - size: The number of bytes that count; ``cut(to:)`` removes what comes after them.
     /// - Throws: ``ApproovError`` with code `bodyFailed` when the file is missing, shorter, not such a file, or open in another download.
     init(resuming url: URL, size: Int) throws {
-        let name = url.lastPathComponent
-        guard url.isFileURL, name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
-        let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        // The decoded path, which the system gets: it may have slashes that `lastPathComponent` does not see, or a NUL, which would end it.
+        let path = url.path(percentEncoded: false)
+        let name = path[(path.lastIndex(of: "/") ?? path.startIndex)...].dropFirst()
+        guard url.isFileURL, !path.utf8.contains(0), name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
+        let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.notResumable }
         // Before the file is looked at: until then, another download may change or remove it.
         guard Self.lock(descriptor) else {

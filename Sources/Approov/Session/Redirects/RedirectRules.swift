@@ -117,9 +117,9 @@ enum RedirectRules {
     /// without the query items that interceptors added, because they adapt the next step again.
     private static func resolve(_ location: String, against base: URL, askedFor own: URL?) -> URL? {
         guard location.isEmpty || location.hasPrefix("#") else { return URL(string: location, relativeTo: base)?.absoluteURL }
-        guard let own, var parts = URLComponents(url: own, resolvingAgainstBaseURL: true) else { return nil }
-        if !location.isEmpty { parts.percentEncodedFragment = String(location.dropFirst()) }
-        return parts.url
+        guard let own else { return nil }
+        // By text: the setters of URLComponents end the process when a server's text is malformed, and `URL(string:)` encodes it.
+        return URL(string: own.absoluteString.prefix { $0 != "#" } + location)
     }
 
     private static func dropsBody(_ status: Int, _ method: HTTPRequest.Method) -> Bool {

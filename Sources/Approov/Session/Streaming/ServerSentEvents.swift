@@ -30,6 +30,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             self.parser = parser
         }
 
+        /// The last ID that the server gave, also in a block without data, which is no event; empty without one.
+        ///
+        /// Send it as Last-Event-ID to go on later.
+        public var lastEventID: String { parser.lastEventID }
+        /// How long to wait before connecting again, as the server said last, also in a block without data; nil if it said nothing.
+        public var retry: Duration? { parser.retry }
+
         /// Returns the next event, or nil at the end.
         ///
         /// - Throws: ``ApproovError`` with code `responseTooLarge` when an event is too large, and with other codes when the transfer fails;
@@ -61,7 +68,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 extension ApproovBytes {
     /// The body as server-sent events.
     ///
-    /// - Parameter limit: The maximum number of bytes of an event; a larger one throws ``ApproovError`` with code `responseTooLarge`.
+    /// - Parameter limit: The maximum number of bytes of an event, and of each of its lines together with the field's name; a larger one
+    ///   throws ``ApproovError`` with code `responseTooLarge`.
     /// - Returns: The events.
     public func events(upTo limit: Int = 1 << 20) -> ServerSentEvents { ServerSentEvents(chunks: chunks, limit: limit) }
 }
@@ -73,7 +81,9 @@ struct EventParser: Sendable {
     private var event: [UInt8] = []
     private var data: [UInt8] = []
     private var id = ""
-    private var retry: Duration?
+    /// The ID of the last block that has ended.
+    private(set) var lastEventID = ""
+    private(set) var retry: Duration?
 
     /// Makes a parser.
     ///
@@ -114,6 +124,7 @@ struct EventParser: Sendable {
 
     private mutating func dispatch() -> ServerSentEvent? {
         defer { (event, data) = ([], []) }
+        lastEventID = id
         guard !data.isEmpty else { return nil }
         return ServerSentEvent(
             event: event.isEmpty ? "message" : String(decoding: event, as: UTF8.self),

@@ -180,6 +180,39 @@ import Testing
         }
     }
 
+    @Test(
+        "Bytes of another version never come before the rest of the first one, also if both attempts break off and the first version returns"
+    )
+    func mixed() async throws {
+        let steps = Shared(0)
+        let transport = InProcessTransport { request in
+            steps.change { $0 += 1 }
+            let (etag, byte): (String, UInt8) = steps.value == 2 ? ("\"v2\"", 2) : ("\"v1\"", 1)
+            var fields: HTTPFields = [.eTag: etag]
+            let isRest = steps.value == 3 && request.headerFields.contains(.range)
+            if isRest { fields[.contentRange] = "bytes 100-199/200" } else { fields[.contentLength] = "200" }
+            return TransportResponse(
+                status: isRest ? 206 : 200, headerFields: fields, url: request.url,
+                body: ResponseBody(bytes: [UInt8](repeating: byte, count: steps.value == 2 ? 150 : steps.value == 4 ? 200 : 100)))
+        }
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let request = URLRequest("https://api.test/file")
+        let tokens = Shared<[ResumeToken]>([])
+        await #expect(throws: ApproovError(.networkingError, "")) {
+            try await session.download(for: request, resuming: nil) { token in tokens.change { $0.append(token) } }
+        }
+        let first = try #require(tokens.value.last)
+        #expect(first.offset == 100)
+        await #expect(throws: ApproovError(.networkingError, "")) { try await session.download(for: request, resuming: first) }
+        // The file of the first version is gone with its token.
+        await #expect(throws: ApproovError(.bodyFailed, "")) { try await session.download(for: request, resuming: first) }
+        #expect(steps.value == 2)
+        steps.value = 3
+        let (file, _) = try await session.download(for: request, resuming: nil)
+        #expect(try Data(contentsOf: file) == Data(repeating: 1, count: 200))
+        try FileManager.default.removeItem(at: file)
+    }
+
     /// A session whose server announces 200 bytes, gives the first 100, and then so many for the rest.
     private static func shortSession(rest: Int = 0, first: Int = 100) throws -> ApproovSession {
         let transport = InProcessTransport { request in
@@ -507,6 +540,9 @@ import Testing
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path(percentEncoded: false))
             return file
         }
+        func forged(_ name: String) throws -> URL { try #require(URL(string: folder.url.absoluteString + name)) }
+        try FileManager.default.createDirectory(at: folder.url.appending(path: "approov-download-9"), withIntermediateDirectories: false)
+        _ = try file("approov-download-9/keys.tmp")
         let good = try file("approov-download-1.tmp")
         let link = folder.url.appending(path: "approov-download-2.tmp")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: good)
@@ -517,6 +553,8 @@ import Testing
         for (file, offset) in [
             (try file("authorized_keys"), 3), (try file("approov-download-6.tmp", mode: 0o644), 3), (link, 3), (hard, 3), (pipe, 0),
             (good, 8), (folder.url.appending(path: "approov-download-7.tmp"), 0), (folder.url, 0), (url, 0),
+            (try forged("authorized_keys%00/approov-download-8.tmp"), 3), (try forged("authorized_keys%00approov-download-8.tmp"), 3),
+            (try forged("approov-download-9%2F..%2Fauthorized_keys%2F.tmp"), 0), (try forged("approov-download-9%2Fkeys.tmp"), 3),
         ] {
             let token = ResumeToken(url: url, etag: "\"v1\"", offset: offset, total: nil, file: file, origin: "https://api.test:443")
             await #expect(throws: ApproovError(.bodyFailed, "")) {

@@ -98,7 +98,11 @@ import Testing
     @Test("An empty location, or only a fragment, leads to the URL that the caller requested, not to an interceptor's URL")
     func sameDocument() throws {
         let step = try RedirectStep(URLRequest("https://a.test/one?asked"), body: .none)
-        for (location, expected) in [("", "https://a.test/one?asked"), ("#part", "https://a.test/one?asked#part")] {
+        for (location, expected) in [
+            ("", "https://a.test/one?asked"), ("#part", "https://a.test/one?asked#part"), ("#", "https://a.test/one?asked#"),
+            ("##", "https://a.test/one?asked#%23"), ("#a b", "https://a.test/one?asked#a%20b"), ("#%zz", "https://a.test/one?asked#%25zz"),
+            ("#\u{E9}", "https://a.test/one?asked#%C3%A9"),
+        ] {
             let response = TransportResponse(status: 302, headerFields: [.location: location], url: step.url)
             let next = try RedirectRules.next(
                 after: response, from: step, at: #require(URL(string: "https://a.test/one?secret")), demandsTLS: false, names: nil)

@@ -46,6 +46,20 @@ import Testing
                 == [Self.event("73857293", "add"), Self.event("2153", "remove")])
     }
 
+    @Test("The iterator knows the ID and the pause of a block without data, but not the ID of one that the end cuts off")
+    func blocksWithoutData() async throws {
+        for (text, id, retry) in [
+            ("data: a\nid: 1\n\nid: 2\n\n", "2", nil), ("data: a\nid: 1\n\nretry: 3000\n\n", "1", Duration.seconds(3)),
+            ("data: a\nid: 1\n\nid: 2\n", "1", nil), ("data: a\nid: 1\n\nid\n\n", "", nil),
+        ] {
+            let body = ResponseBody(bytes: Array(text.utf8))
+            var events = ApproovBytes(body).events().makeAsyncIterator()
+            #expect(events.lastEventID.isEmpty && events.retry == nil)
+            #expect(try await events.next()?.id == "1" && events.lastEventID == "1")
+            #expect(try await events.next() == nil && events.lastEventID == id && events.retry == retry, "\(text)")
+        }
+    }
+
     @Test("Lines end with LF, CR or CRLF, and a byte order mark at the start is ignored")
     func ends() async throws {
         for end in ["\n", "\r", "\r\n"] {
