@@ -3,6 +3,9 @@ import HTTPTypes
 
 /// Parses the header section that libcurl delivered line by line (RFC 9112, sections 4 and 5); libcurl writes HTTP/2's in the same form.
 enum ResponseHeadParser {
+    /// The most header lines: with many more, `HTTPFields` would end the process.
+    private static let maximumLines = 10_000
+
     struct Head {
         let version: String
         let status: Int
@@ -11,7 +14,8 @@ enum ResponseHeadParser {
 
     static func parse(_ head: CurlExchange.RawHead) throws(TransportError) -> Head {
         guard let head = head.bytes.withUnsafeBufferPointer({ read($0, isDecoded: head.isDecoded) }) else {
-            throw TransportError(.malformedResponse, "the server's response has a malformed status line or header line")
+            throw TransportError(
+                .malformedResponse, "the server's response has a malformed status line or header line, or too many of them")
         }
         return head
     }
@@ -25,7 +29,7 @@ enum ResponseHeadParser {
             var fields = HTTPFields()
             while let line = nextLine(&rest) {
                 if line.isEmpty { continue }
-                guard let field = field(line) else { return [:] }
+                guard fields.count < maximumLines, let field = field(line) else { return [:] }
                 fields.append(field)
             }
             return fields
@@ -52,7 +56,7 @@ enum ResponseHeadParser {
         fields.reserveCapacity(16)
         var isEncoded = false
         while let line = nextLine(&rest) {
-            guard let field = field(line) else { return nil }
+            guard fields.count < maximumLines, let field = field(line) else { return nil }
             if field.name == .contentEncoding { isEncoded = true }
             fields.append(field)
         }

@@ -29,8 +29,9 @@ struct JSONRedactor {
     /// What this reading finds.
     private var announcing: [Int: Announcement] = [:]
 
-    /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0. Names below a secret name that may be keys
-    /// themselves become `"REDACTED-"` with a number.
+    /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0.
+    ///
+    /// Names below a secret name that may be keys themselves become `"REDACTED-"` with a number.
     ///
     /// - Parameters:
     ///   - text: The JSON.

@@ -42,6 +42,24 @@ import Testing
         }
     }
 
+    @Test("A response with more header lines than can be kept is malformed, even if their bytes are allowed", arguments: [9_999, 70_000])
+    func manyHeaderLines(count: Int) async throws {
+        try await withScript { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + String(repeating: "a:\r\n", count: count) + "\r\n")
+            await connection.waitForClose()
+        } body: { _, request, transport in
+            var request = request
+            request.options.maximumHeaderBytes = 1 << 20
+            if count < 10_000 {
+                #expect(try await transport.send(request).headerFields.count == count + 1)
+            } else {
+                #expect(await transportError { try await transport.send(request) }?.code == .malformedResponse)
+            }
+        }
+    }
+
     @Test(
         "A response that arrives while the request's body is being produced ends the request and is delivered",
         .timeLimit(.minutes(5)),

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "A name below a secret name that may be a key becomes a name of its own, and other names stay",
+        "A name below a secret name gets a substitute if it may be a key, and other names stay",
         arguments: [
             (#"{"sessions":{"f81d4fae7dec11d0":{"user":1}}}"#, #"{"sessions":{"REDACTED-000001":{"user":0}}}"#),
             (#"{"api_keys":{"sk_live_51Habc123":"read"}}"#, #"{"api_keys":{"REDACTED-000001":"REDACTED"}}"#),
