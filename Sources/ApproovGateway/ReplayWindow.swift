@@ -110,7 +110,8 @@ final class ReplayWindow: Sendable {
                 let current = Generation(&numbers), let count = numbers.nextCount(ofEach: 2)
             else { return nil }
             // The time between the windows is not known, so it does not count: the marks are only kept longer.
-            self.init(turned: uptime - .seconds(Int64(clamping: age)), earliestDate: earliestDate)
+            // A bound, because the age of a damaged file would overflow.
+            self.init(turned: uptime - .seconds(Int64(min(age, 1 << 40))), earliestDate: earliestDate)
             (self.earlier, self.current) = (earlier, current)
             ahead.reserveCapacity(count)
             for _ in 0..<count {

@@ -90,13 +90,13 @@ final class ReplayDatabase: Sendable {
         guard let state = try Row.fetchOne(database.cachedStatement(sql: "SELECT removedThrough FROM state")) else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT)
         }
-        let removedThrough: Int64 = state["removedThrough"]
+        let removedThrough: Int64 = try state.value("removedThrough")
         let select = try database.cachedStatement(sql: "SELECT issuer, jti, until FROM used WHERE until <= ? ORDER BY until LIMIT ?")
         let ended = try Row.fetchAll(select, arguments: [now, limit])
         guard let last = ended.last else { return removedThrough }
         let delete = try database.cachedStatement(sql: "DELETE FROM used WHERE issuer = ? AND jti = ?")
-        for row in ended { try delete.execute(arguments: [row["issuer"] as String, row["jti"] as String]) }
-        let latest = max(removedThrough, last["until"] as Int64)
+        for row in ended { try delete.execute(arguments: [row.value("issuer") as String, row.value("jti") as String]) }
+        let latest = max(removedThrough, try last.value("until"))
         try database.cachedStatement(sql: "UPDATE state SET removedThrough = ?").execute(arguments: [latest])
         return latest
     }
@@ -165,5 +165,16 @@ extension ReplayStoreError {
             default: (.storeUnusable, "\(path) cannot be read or written; check the disk's space and permissions")
             }
         self.init(code, message, cause: error)
+    }
+}
+
+extension Row {
+    /// Reads a column, which may hold a value of another type than its declaration says; GRDB's subscript would end the process then.
+    fileprivate func value<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
+        do {
+            return try decode(Value.self, forColumn: column)
+        } catch is RowDecodingError {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT)
+        }
     }
 }

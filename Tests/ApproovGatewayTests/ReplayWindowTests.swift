@@ -349,6 +349,14 @@ import Testing
         #expect(judge(second, 3, date: 40, at: 40, uptime: 4) == .dateNeeded)
     }
 
+    @Test("A file with an age that no clock reaches does not end the process when the gateway stops")
+    func hugeAge() throws {
+        let second = try restart(window().remembered(at: start, uptime: .seconds(Int64.max)))
+        #expect(judge(second, 1, date: 1, at: 0) == .fresh)
+        let third = try restart(window().remembered(at: start, uptime: .seconds(Int64.max)))
+        #expect(!third.remembered(at: start + 1, uptime: .seconds(1)).isEmpty)
+    }
+
     @Test("A file that is not whole, or that no window wrote, is damaged")
     func damaged() throws {
         let first = window()

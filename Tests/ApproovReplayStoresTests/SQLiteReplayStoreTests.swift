@@ -212,6 +212,16 @@ import Testing
         #expect(error?.code == .storeDamaged && error?.message.contains("stop all processes") == true)
     }
 
+    @Test(
+        "A value of another type makes the store damaged, and does not end the process",
+        arguments: ["state SET removedThrough = 'abc'", "used SET until = -1e300", "used SET until = 1, issuer = x'FF'"])
+    func wrongType(change: String) async throws {
+        let store = try open()
+        #expect(try await store.consume("1", of: nil, until: now + 90))
+        try withDatabase { try $0.execute(sql: "UPDATE " + change) }
+        #expect(await code { _ = try await store.consume("2", of: nil, until: now + 90) } == .storeDamaged)
+    }
+
     @Test("A truncated store is refused")
     func truncated() async throws {
         let store = try open()

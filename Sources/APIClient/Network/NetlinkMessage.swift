@@ -22,7 +22,7 @@ struct NetlinkMessage: Equatable {
         let isDefault: Bool
         let interfaces: [Int32]
         /// Whether it leads to a nexthop object, whose interfaces the kernel names only while net.ipv4.nexthop_compat_mode is 1.
-        var hasNexthopObject = false
+        var hasOnlyNexthopObject = false
     }
 
     let sequence: UInt32
@@ -96,12 +96,14 @@ extension NetlinkMessage.Route {
         else { return nil }
         isDefault = length == 0 && kind == Self.unicast && table != Self.localTable && flags & Self.unusable == 0
         var interfaces: [Int32] = []
+        var (namesInterfaces, hasObject) = (false, false)
         while !reader.isAtEnd {
             guard let size = reader.integer(UInt16.self), let type = reader.integer(UInt16.self), size >= 4,
                 let value = reader.bytes(Int(size) - 4)
             else { return nil }
             reader.align()
             var attribute = ByteReader(value)
+            if [Self.outgoingInterface, Self.multipath].contains(type & Self.typeMask) { namesInterfaces = true }
             switch type & Self.typeMask {
             case Self.outgoingInterface:
                 guard let index = attribute.integer(Int32.self) else { return nil }
@@ -114,11 +116,13 @@ extension NetlinkMessage.Route {
                     attribute.align()
                     if UInt32(flags) & Self.unusable == 0 { interfaces.append(index) }
                 }
-            case Self.nexthopObject: hasNexthopObject = true
+            case Self.nexthopObject: hasObject = true
             default: break
             }
         }
         self.interfaces = interfaces
+        // The kernel may name the object and its interfaces, which then count, even if none can be used.
+        hasOnlyNexthopObject = hasObject && !namesInterfaces
     }
 }
 

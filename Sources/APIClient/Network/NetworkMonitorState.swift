@@ -89,8 +89,7 @@ struct NetworkMonitorState {
             // Where the kernel names only a nexthop object, it may lead to any interface. The kernel removes the object when its interface
             // goes down or loses its carrier.
             let isUsable =
-                route.interfaces.isEmpty && route.hasNexthopObject
-                ? !interfaces.isEmpty : route.interfaces.contains(where: interfaces.contains)
+                route.hasOnlyNexthopObject ? !interfaces.isEmpty : route.interfaces.contains(where: interfaces.contains)
             if route.isDefault, isUsable { hasDefaultRoute = true }
             return []
         case .done:

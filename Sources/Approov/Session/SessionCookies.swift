@@ -57,7 +57,7 @@ struct SessionCookies: Sendable {
         for line in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
             guard let cookie = HTTPCookie(setCookie: line, from: url), !Self.isMeantForPublicSuffix(cookie),
                 !(isAddress && cookie.domain.hasPrefix(".")), cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumBytes,
-                cookie.mayComeFrom(url), !wouldReplaceSecureCookie(cookie, from: url)
+                cookie.mayComeFrom(url), !wouldHideSecureCookie(cookie, from: url)
             else { continue }
             storage.setCookies([cookie], for: url, mainDocumentURL: nil)
             domains.insert(cookie.domain)
@@ -65,20 +65,29 @@ struct SessionCookies: Sendable {
         for domain in domains { removeOldest(of: domain) }
     }
 
-    /// Whether an answer over http would take the place of a cookie that only https may carry (RFC 6265bis, section 5.7).
-    private func wouldReplaceSecureCookie(_ cookie: HTTPCookie, from url: URL) -> Bool {
-        url.scheme?.lowercased() != "https"
-            && storage.cookies?.contains { $0.isSecure && $0.name == cookie.name && $0.bareDomain == cookie.bareDomain } == true
+    /// Whether a cookie that came over http would take the place of one that only https may carry, or stand before it (RFC 6265bis,
+    /// section 5.7).
+    private func wouldHideSecureCookie(_ cookie: HTTPCookie, from url: URL) -> Bool {
+        guard url.scheme?.lowercased() != "https" else { return false }
+        let now = Date()
+        return (storage.cookies ?? []).contains {
+            $0.isSecure && $0.name == cookie.name && !Self.hasExpired($0, at: now) && $0.sharesDomain(with: cookie)
+                && $0.matches(path: cookie.path)
+        }
     }
 
-    /// Removes the oldest cookies of a domain that has too many; expired ones first, which the storage keeps.
+    /// Removes the oldest cookies of a domain that has too many: first expired ones, which the storage keeps, and then those that http may
+    /// carry, so that no response over http removes one of https (RFC 6265bis, section 5.7).
     private func removeOldest(of domain: String) {
         var own = (storage.cookies ?? []).filter { $0.domain == domain }
         guard own.count > Self.maximumPerDomain else { return }
         let now = Date()
         for cookie in own where Self.hasExpired(cookie, at: now) { storage.deleteCookie(cookie) }
         own.removeAll { Self.hasExpired($0, at: now) }
-        let sorted = own.sorted { (Self.creation(of: $0) ?? 0) < (Self.creation(of: $1) ?? 0) }
+        let sorted = own.sorted { first, second in
+            guard first.isSecure == second.isSecure else { return second.isSecure }
+            return (Self.creation(of: first) ?? 0) < (Self.creation(of: second) ?? 0)
+        }
         for cookie in sorted.dropLast(Self.maximumPerDomain) { storage.deleteCookie(cookie) }
     }
 
@@ -114,10 +123,7 @@ struct SessionCookies: Sendable {
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
         guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
         guard !hasExpired(cookie, at: now) else { return false }
-        let path = url.path(percentEncoded: true)
-        guard path != cookie.path, !cookie.path.isEmpty else { return true }
-        guard path.hasPrefix(cookie.path) else { return cookie.path == "/" }
-        return cookie.path.hasSuffix("/") || path.dropFirst(cookie.path.count).hasPrefix("/")
+        return cookie.matches(path: url.path(percentEncoded: true))
     }
 
     private static func hasExpired(_ cookie: HTTPCookie, at now: Date) -> Bool { end(of: cookie).map { $0 <= now } ?? false }

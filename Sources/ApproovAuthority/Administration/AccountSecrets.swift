@@ -42,7 +42,7 @@ struct AccountSecrets: Sendable {
 
     /// The secrets that a valid token may be signed with now.
     func verifying(at now: Int64) -> [AccountSecret] {
-        guard let previous, now < previous.signsUntil + Self.tokenLifetime else { return [current] }
+        guard let previous, now - Self.tokenLifetime < previous.signsUntil else { return [current] }
         return [current, previous.secret]
     }
 

@@ -83,7 +83,8 @@ struct AuthorizationResponse {
 extension URL {
     /// Whether this is the redirect URI as a browser writes it, whatever the query and the fragment.
     ///
-    /// Browsers write an http or https URL in canonical form: the host in lower case, no default port, and a slash for an empty path.
+    /// Browsers write an http or https URL in canonical form: the host in lower case, no default port, and a slash for an empty path. A
+    /// host with a dot at its end counts as the same host, and an IPv4 address in the form of IPv6 as the same address.
     func isRedirect(to redirectURI: URL) -> Bool { page == redirectURI.page }
 
     /// The text before the query and the fragment; in canonical form if the scheme is http or https.

@@ -205,7 +205,7 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
         do {
             return try await renewed(stored, refused: nil)
-        } catch let error as OAuth2Error where [.networkingError, .storeBusy, .storeFailed].contains(error.code) {
+        } catch let error as OAuth2Error where [.networkingError, .storeBusy, .storeFailed].contains(error.code) && !error.isUnanswered {
             // It may have been removed or replaced meanwhile.
             guard let stored, isValid(stored), try await storedToken() == stored else { throw error }
             // The server has issued its successor, which could not be stored, and may have revoked it.

@@ -32,7 +32,10 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
     /// - Returns: The token; nil if there is no file.
     /// - Throws: ``OAuth2Error`` with code `storeFailed` when the file is unsafe, and with code `tokenDamaged` when it does not decrypt to a
     ///   token.
-    public func token() throws -> BearerToken? {
+    public func token() throws -> BearerToken? { try token(isRenewable: false) }
+
+    /// Decrypts the token, which may be renewable without a refresh token.
+    private func token(isRenewable: Bool) throws -> BearerToken? {
         let content: [UInt8]?
         do {
             content = try PrivateFile(file).read(upTo: Self.maximumBytes)
@@ -40,7 +43,7 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
             throw OAuth2Error(.storeFailed, "Conduit's token file cannot be read", cause: error)
         }
         guard let content else { return nil }
-        guard let plain = try? decrypted(content), let token = Self.token(in: plain) else {
+        guard let plain = try? decrypted(content), let token = Self.token(in: plain, isRenewable: isRenewable) else {
             throw OAuth2Error(
                 .tokenDamaged,
                 "\(file.path(percentEncoded: false)) does not decrypt to a token; check passphrase and salt, or let the user log in again")
@@ -62,14 +65,14 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         let path = file.path(percentEncoded: false)
         return try await store.withExclusiveAccess(for: key) {
             // While this process waited, another one may have moved the token, and its user may have logged out.
-            guard let token = try self.token() else { return false }
+            guard let token = try self.token(isRenewable: key.authorization.level == .client) else { return false }
             let isNew = try await store.storeIfAbsent(token, for: key)
             guard token.isSafe(with: try await store.token(for: key), isStored: isNew) else {
                 throw OAuth2Error(.storeFailed, "the store does not return the token that it took; Conduit's file is still there")
             }
             do {
                 try PrivateFile(file).remove()
-            } catch {
+            } catch  where FileStatus(path, followsLink: false) != nil {
                 throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed; remove it", cause: error)
             }
             return isNew
@@ -91,7 +94,12 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
     }
 
     /// Reads what `JSONEncoder` wrote: the expiry counts from 2001.
-    private static func token(in plain: [UInt8]) -> BearerToken? {
+    ///
+    /// - Parameters:
+    ///   - plain: The file's content.
+    ///   - isRenewable: Whether a new token comes without a refresh token.
+    /// - Returns: The token; nil if there is none.
+    private static func token(in plain: [UInt8], isRenewable: Bool) -> BearerToken? {
         guard case .object(let members)? = try? JSONValue(parsing: plain, limit: maximumBytes),
             case .string(let access)? = members["accessToken"]
         else { return nil }
@@ -106,7 +114,7 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
         // Conduit writes the distant future for tokens without expires_in. Such a token is renewed at once. One that cannot be renewed gets
         // the longest life, because its user would have to log in again.
         let (date, latest) = (Date(timeIntervalSinceReferenceDate: expiry), Date() + BearerToken.longestLifetime)
-        let unbounded = refresh == nil ? latest : .distantPast
+        let unbounded = refresh == nil && !isRenewable ? latest : .distantPast
         return try? BearerToken(accessToken: access, refreshToken: refresh, expiresAt: date < latest ? date : unbounded)
     }
 }

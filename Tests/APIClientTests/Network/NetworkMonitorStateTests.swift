@@ -39,6 +39,10 @@ import Testing
             (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, length: 24, nexthopObject: 7, sequence: 2), .unreachable),
             (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, kind: 6, nexthopObject: 7, sequence: 2), .unreachable),
             (NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(3, nexthopObject: 7, sequence: 2), .unreachable),
+            (
+                NetlinkBytes.link(2, sequence: 1), NetlinkBytes.route(nil, hops: [2], hopFlags: 1, nexthopObject: 7, sequence: 2),
+                .unreachable
+            ),
         ] as [([UInt8], [UInt8], NetworkStatus)] {
             var state = NetworkMonitorState()
             _ = read(&state, links: links, routes: routes, from: 1)

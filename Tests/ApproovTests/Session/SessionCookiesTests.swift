@@ -40,13 +40,41 @@ import Testing
         #expect(try names(after: ["a=\(value)", "b=\(value)x"]) == ["a"])
     }
 
-    @Test("A cookie with a name, a value or an attribute that is not ASCII is ignored, and so is a line without a name or a value")
+    @Test("A line without a name or a value, or with a name or an attribute that is not ASCII, is ignored")
     func malformed() throws {
         let lines = [
-            "\u{1F600}=", "\u{1F600}=1", "a=\u{1F600}", "a=b; \u{1F600}=", "a=b; e\u{301}\u{301}=", "", ";", "=", "=b", "a", "a; b=c",
+            "\u{1F600}=", "\u{1F600}=1", "a=b; Path=/\u{1F600}", "a\u{301}=b", "", ";", "=", "=b", "a", "a; b=c",
         ]
         for line in lines { #expect(try names(after: [line]).isEmpty, "\(line)") }
         #expect(try names(after: lines + ["good=1"]) == ["good"])
+    }
+
+    @Test("A value with any text, and unknown attributes, are no fault")
+    func unusual() throws {
+        let lines = [
+            "a=J\u{FC}rgen; Path=/", "b=\u{301}x;\u{301}=1; Secure", "c=1; Comment=a=b, c=d; Secure",
+            "d=1; \u{1F600}=; e\u{301}\u{301}=; SECURE", "e=", "f=1; Path=x", "g=1; Max-Age=60; Version=1; Port=\"80\"; Discard",
+        ]
+        #expect(try names(after: lines) == ["a", "b", "c", "d", "e", "f", "g"])
+        let cookies = configuration.httpCookieStorage?.cookies ?? []
+        #expect(Set(cookies.map { "\($0.name)=\($0.value)" }).isSuperset(of: ["a=J\u{FC}rgen", "b=\u{301}x", "e="]))
+        #expect(Set(cookies.filter(\.isSecure).map(\.name)) == ["b", "c", "d"])
+    }
+
+    @Test("A cookie of http neither hides nor removes one of https, unless that has ended")
+    func httpAfterHTTPS() throws {
+        let http = "http://api.test.example/"
+        _ = try names(
+            after: ["a=1; Secure; Domain=test.example", "b=1; Secure", "c=1; Secure; Path=/c", "d=1; Secure; Max-Age=0"],
+            from: "https://api.test.example/")
+        _ = try names(after: ["a=2; Path=/v1", "b=2; Domain=test.example; Path=/v1", "c=2; Path=/c/d", "c=3", "d=2"], from: http)
+        for name in ["x", "y"] { _ = try names(after: (0..<60).map { "\(name)\($0)=1" }, from: http) }
+        let cookies = configuration.httpCookieStorage?.cookies ?? []
+        #expect(Set(cookies.filter(\.isSecure).map { "\($0.name)=\($0.value)" }).isSuperset(of: ["a=1", "b=1", "c=1"]))
+        #expect(!cookies.contains { ["a=2", "b=2", "c=2"].contains("\($0.name)=\($0.value)") })
+        _ = try names(after: ["c=3", "d=2"], from: http)
+        let later = configuration.httpCookieStorage?.cookies ?? []
+        #expect(Set(later.map { "\($0.name)=\($0.value)" }).isSuperset(of: ["c=1", "c=3", "d=2"]))
     }
 
     @Test("A comma in a value does not end the cookie, which keeps its attributes")
@@ -59,7 +87,7 @@ import Testing
         let session = try #require(cookies["sid"])
         #expect(session.isSecure && session.isHTTPOnly && session.path == "/app" && session.domain == "api.test")
         #expect(try #require(session.expiresDate).timeIntervalSince1970 == 4_096_250_880)
-        // A comma in an attribute makes two cookies for Foundation.
+        // A comma in a path makes two cookies for Foundation.
         #expect(try names(after: ["d=1; Path=/a,e=2"]).isDisjoint(with: ["d", "e"]))
     }
 

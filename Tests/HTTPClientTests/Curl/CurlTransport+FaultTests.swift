@@ -53,7 +53,8 @@ import Testing
             var request = request
             request.options.maximumHeaderBytes = 1 << 20
             if count < 10_000 {
-                #expect(try await transport.send(request).headerFields.count == count + 1)
+                let response = try await transport.send(request)
+                #expect(response.headerFields.count == count + 1)
             } else {
                 #expect(await transportError { try await transport.send(request) }?.code == .malformedResponse)
             }

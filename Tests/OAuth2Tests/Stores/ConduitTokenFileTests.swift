@@ -73,7 +73,7 @@ import Testing
                 false
             ),
         ])
-    func unbounded(content: String, isRefreshable: Bool) throws {
+    func unbounded(content: String, isRefreshable: Bool) async throws {
         let folder = try TemporaryFolder()
         let token = try #require(try file(Base64.decode(content) ?? [], in: folder).token())
         #expect((token.refreshToken != nil) == isRefreshable)
@@ -82,6 +82,10 @@ import Testing
         #expect(token.isExpired(at: Date() + year))
         #expect(isRefreshable || !token.isExpired(at: Date() + year - 3_600))
         #expect(try folder.names == ["token.bin"])
+        // The app's own token is fetched again.
+        let (store, key) = (MemoryTokenStore(), try Samples.key(level: .client))
+        #expect(try await file(Base64.decode(content) ?? [], in: folder).move(to: store, for: key))
+        #expect(try #require(await store.token(for: key)).isExpired(at: Date()))
     }
 
     @Test("A store that fails leaves the file, and a token that the store has stays")

@@ -39,7 +39,7 @@ struct DownloadFile: ~Copyable {
     init(resuming url: URL, size: Int) throws {
         // The decoded path, which the system gets: it may have slashes that `lastPathComponent` does not see, or a NUL, which would end it.
         let path = url.path(percentEncoded: false)
-        let name = path[(path.lastIndex(of: "/") ?? path.startIndex)...].dropFirst()
+        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? ""
         guard url.isFileURL, !path.utf8.contains(0), name.hasPrefix(Self.prefix), name.hasSuffix(".tmp") else { throw Self.notResumable }
         let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.notResumable }

@@ -542,7 +542,7 @@ import Testing
         }
         func forged(_ name: String) throws -> URL { try #require(URL(string: folder.url.absoluteString + name)) }
         try FileManager.default.createDirectory(at: folder.url.appending(path: "approov-download-9"), withIntermediateDirectories: false)
-        _ = try file("approov-download-9/keys.tmp")
+        for name in ["keys.tmp", "\u{301}keys.tmp"] { _ = try file("approov-download-9/\(name)") }
         let good = try file("approov-download-1.tmp")
         let link = folder.url.appending(path: "approov-download-2.tmp")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: good)
@@ -555,6 +555,7 @@ import Testing
             (good, 8), (folder.url.appending(path: "approov-download-7.tmp"), 0), (folder.url, 0), (url, 0),
             (try forged("authorized_keys%00/approov-download-8.tmp"), 3), (try forged("authorized_keys%00approov-download-8.tmp"), 3),
             (try forged("approov-download-9%2F..%2Fauthorized_keys%2F.tmp"), 0), (try forged("approov-download-9%2Fkeys.tmp"), 3),
+            (try forged("approov-download-9/%CC%81keys.tmp"), 3),
         ] {
             let token = ResumeToken(url: url, etag: "\"v1\"", offset: offset, total: nil, file: file, origin: "https://api.test:443")
             await #expect(throws: ApproovError(.bodyFailed, "")) {
