@@ -21,8 +21,8 @@
 ///   whole if a secret's name is in it, and so is one that contains a URL with a password, or with a user's name that may be a key. In
 ///   JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
 /// - **JSON and XML**: all values below a secret member or element are secret.
-/// - **JSON**: names of eight bytes or more with a letter and a digit, below a secret member, may be keys themselves, as in
-///   `{"sessions":{"f81d4fae7dec11d0":1}}`. They become `REDACTED-` and a number. Other names stay.
+/// - **JSON**: names of 16 bytes or more with a letter and two digits, below a secret member, may be keys themselves, as in
+///   `{"sessions":{"f81d4fae7dec11d0":1}}`. They become `REDACTED-` and a number, unless ``keptNames`` has them. Other names stay.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
@@ -34,7 +34,6 @@
 /// Secrets are also **looked for elsewhere** in the bodies of the exchange, if they have eight bytes or more:
 ///
 /// - the values of secret names and of labels, unless they are words of less than 16 letters or are deep within a secret object or element,
-/// - names of members that are redacted, unless they are URLs, dates with a time, or deep within a secret object,
 /// - what follows the scheme in `Authorization`, values of secret header fields and query parameters, and masked segments, unless they are
 ///   JSON objects or arrays,
 /// - passwords in URLs and in `Basic` credentials, and the user's name in `Basic` credentials with an empty password, unless they are words

@@ -2,55 +2,52 @@ import Foundation
 import FoundationNetworking
 
 extension HTTPCookie {
-    /// Reads a line of Set-Cookie (RFC 6265, section 5.2); nil if it is not a cookie, or if its name or an attribute is not ASCII.
+    /// Reads a line of Set-Cookie (RFC 6265, section 5.2); nil if it is not a cookie, if its name, Domain or Path is not ASCII, or if the
+    /// prefix of its name forbids it (RFC 6265bis, section 5.7).
     ///
-    /// Foundation on Linux reads only the attributes: a name that is not ASCII can end the process, and a comma in a value ends the cookie.
+    /// Not by Foundation: on Linux, a name that is not ASCII ends the process, a comma in a value ends the cookie, and dates are misread. As
+    /// Foundation does, this takes `/` for the path of a cookie without one.
     ///
     /// - Parameters:
     ///   - line: The line.
     ///   - url: The URL of the response.
     convenience init?(setCookie line: String, from url: URL) {
-        guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
-        // By bytes, because a combining character after a sign makes another character of it.
-        let end = line.utf8.firstIndex(of: UInt8(ascii: ";")) ?? line.endIndex
-        guard let sign = line.utf8[..<end].firstIndex(of: UInt8(ascii: "=")) else { return nil }
-        let name = line[..<sign].trimmingCharacters(in: Self.blanks)
-        let value = line[line.utf8.index(after: sign)..<end].trimmingCharacters(in: Self.blanks)
-        let attributes = line[end...].utf8.split(separator: UInt8(ascii: ";")).map { String(Substring($0)) }.filter(Self.isKnown)
-        guard !name.isEmpty, name.utf8.allSatisfy({ $0 < 0x80 }), attributes.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x80 } }) else {
+        // A value that is not UTF-8 would not go back as it came.
+        guard !line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }), !line.unicodeScalars.contains("\u{FFFD}") else {
             return nil
         }
-        let text = (["name=value"] + attributes).joined(separator: ";")
-        let read = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": text], for: url)
-        // A comma in a path or a domain may still make two.
-        guard read.count == 1, var properties = read[0].properties else { return nil }
-        properties[.name] = name
-        properties[.value] = value
-        // Foundation gives these as numbers, but takes them as texts alone.
-        properties[.version] = String(read[0].version)
-        properties[.secure] = read[0].isSecure ? "TRUE" : nil
-        properties[.discard] = read[0].isSessionOnly ? "TRUE" : "FALSE"
-        properties[HTTPCookiePropertyKey("HttpOnly")] = read[0].isHTTPOnly ? "TRUE" : nil
+        // By bytes, because a combining character after a sign makes another character of it.
+        let parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(Self.nameAndValue)
+        guard let (name, value) = parts.first, let value, !name.isEmpty, name.utf8.allSatisfy({ $0 < 0x80 }), let host: String = url.host
+        else { return nil }
+        let attributes = CookieAttributes(parts.dropFirst())
+        let domain = attributes.domain.map { $0.hasPrefix(".") || Self.isIPv4Address($0) ? $0 : "." + $0 } ?? host
+        let isSecure = attributes.isSecure
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }), attributes.path?.utf8.allSatisfy({ $0 < 0x80 }) != false,
+            !isSecure || url.scheme?.lowercased() == "https"
+        else { return nil }
+        if name.lowercased().hasPrefix("__secure-"), !isSecure { return nil }
+        if name.lowercased().hasPrefix("__host-"), !isSecure || attributes.domain != nil || attributes.path != "/" { return nil }
+        var properties: [HTTPCookiePropertyKey: Any] = [
+            .name: name, .value: value, .domain: domain.lowercased(), .path: attributes.path ?? "/", .originURL: url, .version: "0",
+        ]
+        properties[.secure] = isSecure ? "TRUE" : nil
+        properties[HTTPCookiePropertyKey("HttpOnly")] = attributes.isHTTPOnly ? "TRUE" : nil
+        properties[.maximumAge] = attributes.maximumAge
+        properties[.expires] = attributes.expires
         self.init(properties: properties)
+    }
+
+    /// A name, and what follows its equals sign; both without the blanks around them.
+    private static func nameAndValue(_ text: Substring.UTF8View) -> (name: String, value: String?) {
+        let sign = text.firstIndex(of: UInt8(ascii: "="))
+        func trimmed(_ part: Substring.UTF8View) -> String { String(Substring(part)).trimmingCharacters(in: blanks) }
+        return (trimmed(text[..<(sign ?? text.endIndex)]), sign.map { trimmed(text[text.index(after: $0)...]) })
     }
 
     private static let blanks = CharacterSet(charactersIn: " \t")
 
-    /// Whether the attribute means something; others are ignored (RFC 6265, section 5.2), and their commas with them.
-    private static func isKnown(_ attribute: String) -> Bool {
-        let name = attribute.prefix { $0 != "=" }.trimmingCharacters(in: blanks).lowercased()
-        return ["domain", "expires", "httponly", "max-age", "path", "secure"].contains(name)
-    }
-
-    /// Whether a response from a URL may set the cookie, as its attribute Secure and the prefix of its name require (RFC 6265bis,
-    /// section 5.7).
-    func mayComeFrom(_ url: URL) -> Bool {
-        if isSecure, url.scheme?.lowercased() != "https" { return false }
-        let name = name.lowercased()
-        if name.hasPrefix("__secure-") { return isSecure }
-        if name.hasPrefix("__host-") { return isSecure && !domain.hasPrefix(".") && path == "/" }
-        return true
-    }
+    private static func isIPv4Address(_ text: String) -> Bool { text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } }
 
     /// The domain without the dot that stands for its subdomains, in lower case.
     var bareDomain: String { String(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]).lowercased() }
@@ -61,10 +58,42 @@ extension HTTPCookie {
         return one == two || one.hasSuffix("." + two) || two.hasSuffix("." + one)
     }
 
+    /// Whether Foundation's storage takes both cookies for one, although they are two: it joins domain, path and name.
+    func isMistaken(for other: HTTPCookie) -> Bool {
+        domain + path + name == other.domain + other.path + other.name && name != other.name
+    }
+
     /// Whether requests for a path carry the cookie (RFC 6265, section 5.1.4).
     func matches(path: String) -> Bool {
         guard path != self.path, !self.path.isEmpty else { return true }
         guard path.hasPrefix(self.path) else { return self.path == "/" }
         return self.path.hasSuffix("/") || path.dropFirst(self.path.count).hasPrefix("/")
+    }
+}
+
+/// The attributes of a cookie that mean something (RFC 6265, section 5.2); the last one of a name counts.
+private struct CookieAttributes {
+    var domain: String?
+    /// Begins with a slash.
+    var path: String?
+    var expires: Date?
+    /// In seconds, as text.
+    var maximumAge: String?
+    var isSecure = false
+    var isHTTPOnly = false
+
+    init(_ attributes: some Sequence<(name: String, value: String?)>) {
+        for (name, value) in attributes {
+            let value = value ?? ""
+            switch name.lowercased() {
+            case "domain" where !value.isEmpty && value != ".": domain = value
+            case "path": path = value.utf8.first == UInt8(ascii: "/") ? value : nil
+            case "expires": expires = CookieDate.parse(value) ?? expires
+            case "max-age" where Int(value) != nil && value.utf8.first != UInt8(ascii: "+"): maximumAge = value
+            case "secure": isSecure = true
+            case "httponly": isHTTPOnly = true
+            default: break
+            }
+        }
     }
 }

@@ -57,7 +57,7 @@ struct SessionCookies: Sendable {
         for line in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
             guard let cookie = HTTPCookie(setCookie: line, from: url), !Self.isMeantForPublicSuffix(cookie),
                 !(isAddress && cookie.domain.hasPrefix(".")), cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumBytes,
-                cookie.mayComeFrom(url), !wouldHideSecureCookie(cookie, from: url)
+                !wouldHideSecureCookie(cookie, from: url), storage.cookies?.contains(where: cookie.isMistaken) != true
             else { continue }
             storage.setCookies([cookie], for: url, mainDocumentURL: nil)
             domains.insert(cookie.domain)

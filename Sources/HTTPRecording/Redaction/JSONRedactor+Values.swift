@@ -62,19 +62,20 @@ extension JSONRedactor {
         let quoted = input[position + 1..<end - 1]
         guard let text = Self.text(of: quoted) else { throw Malformed() }
         let name = String(decoding: text, as: UTF8.self)
-        guard secrecy != .none, Texts.looksLikeKey(text) else {
+        guard secrecy != .none, Self.mayBeKey(text), !names.keeps(name) else {
             copy(end - position)
             return name
         }
-        // As with values, what is deep within a secret object is not looked for elsewhere.
-        if secrecy == .own {
-            secrets.note(String(decoding: quoted, as: UTF8.self), as: .other)
-            secrets.note(name, as: .other)
-        }
+        // Not looked for elsewhere: there, equal substitutes could make one name of several.
         substitutes += 1
         output += "\"\(RedactedText.numbered(substitutes))\"".utf8
         position = end
         return name
+    }
+
+    /// Whether a name may be a key rather than a word such as `address1` or `sha256Hash`.
+    private static func mayBeKey(_ name: [UInt8]) -> Bool {
+        name.count >= 16 && name.count { (0x30...0x39).contains($0) } >= 2 && Texts.looksLikeKey(name)
     }
 
     /// The characters of a string, given without its quotation marks; nil when its escapes are not those of JSON.

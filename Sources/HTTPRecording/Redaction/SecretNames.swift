@@ -47,6 +47,9 @@ struct SecretNames: Sendable {
         shortest = (Self.names.union(Self.lastParts).union(Self.words).union(self.further)).map(\.utf8.count).min() ?? 0
     }
 
+    /// Whether the app says that the name is not secret.
+    func keeps(_ name: some StringProtocol) -> Bool { name.utf8.count <= Self.longestName && kept.contains(Self.folded(name)) }
+
     /// Whether a value of this name is secret.
     func contains(_ name: some StringProtocol) -> Bool {
         guard name.utf8.count <= Self.longestName else { return true }

@@ -72,8 +72,11 @@ public struct ConduitTokenFile: Sendable, CustomStringConvertible, CustomReflect
             }
             do {
                 try PrivateFile(file).remove()
-            } catch  where FileStatus(path, followsLink: false) != nil {
-                throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed; remove it", cause: error)
+            } catch {
+                // The file may be gone although its folder could not be synced.
+                guard FileStatus(path, followsLink: false) == nil else {
+                    throw OAuth2Error(.storeFailed, "\(path) was copied but cannot be removed; remove it", cause: error)
+                }
             }
             return isNew
         }
