@@ -12,7 +12,8 @@ import Synchronization
 /// try await gate.barrier { try await renewKeys() }   // waits for open requests and holds new ones
 /// ```
 ///
-/// A pause and a barrier end by themselves after their time. Waiting counts against a request's total timeout, and a cancelled request leaves at once. Requests wait in the order in which they came.
+/// A pause and a barrier end by themselves after their time. Waiting counts against a request's total timeout, and a cancelled request
+/// leaves at once. Requests wait in the order in which they came.
 /// They get credentials and tokens only after the wait, so that none expires meanwhile. Requests that the wrapped `URLSession` performs
 /// itself do not pass the gate.
 public final class RequestGate: Sendable {

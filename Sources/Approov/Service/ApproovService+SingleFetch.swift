@@ -43,8 +43,8 @@ extension ApproovService {
     ///
     /// - Parameter policy: Decides about the result.
     /// - Throws: ``ApproovError`` with code `networkingError` when the authority cannot be reached or does not work, `rejectionError` when
-    ///   the attestation failed, or passed only by a development key or the device's policy, and `permanentError` when no token can be obtained or no host gets tokens;
-    ///   `interceptorError` when the policy threw; `CancellationError` when the task is cancelled.
+    ///   the attestation failed, or passed only by a development key or the device's policy, and `permanentError` when no token can be
+    ///   obtained or no host gets tokens; `interceptorError` when the policy threw; `CancellationError` when the task is cancelled.
     public func precheck(policy: any AttestationPolicy = StandardPolicy()) async throws {
         guard let key = keyOfAnyHost else { throw ApproovError.noNamedHost }
         var result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true))

@@ -40,10 +40,8 @@ enum CookieDate {
     /// The name of a month, which only needs to begin with its three letters.
     private static func month(_ text: Substring.UTF8View) -> String? {
         let name = String(decoding: text.prefix(3), as: UTF8.self).capitalized
-        return months.contains(name) ? name : nil
+        return HTTPDate.months.contains(name) ? name : nil
     }
-
-    private static let months: Set<String> = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// The digits at the beginning of the text, if there are so many of them.
     private static func number(_ text: Substring.UTF8View, digits: ClosedRange<Int>) -> Int? {

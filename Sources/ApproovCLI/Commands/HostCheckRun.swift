@@ -181,13 +181,13 @@ struct HostCheckRun {
 
     /// Judges what the relay answered, or what the host itself answers when there is no relay.
     private func report(on host: String, at url: TransportURL, _ entry: AccountHost, _ relayAnswer: Answer?) async throws -> Report {
-        let own = Server(url: url, settings: entry.settings, managedTrustRoots: store.managedTrustRoots)
         let relay = relayAnswer?.server.url.host.name
         let answer: Answer
         if let relayAnswer {
             answer = relayAnswer
         } else {
-            answer = Answer(server: own, chain: try await own.presented())
+            let server = Server(url: url, settings: entry.settings, managedTrustRoots: store.managedTrustRoots)
+            answer = Answer(server: server, chain: try await server.presented())
         }
         let (server, chain) = (answer.server, answer.chain)
         var findings = answer.findings

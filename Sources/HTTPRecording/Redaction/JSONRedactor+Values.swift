@@ -59,8 +59,7 @@ extension JSONRedactor {
     mutating func name(within secrecy: Secrecy) throws(Malformed) -> String {
         guard position < input.count, input[position] == UInt8(ascii: "\"") else { throw Malformed() }
         let end = try endOfString()
-        let quoted = input[position + 1..<end - 1]
-        guard let text = Self.text(of: quoted) else { throw Malformed() }
+        guard let text = Self.text(of: input[position + 1..<end - 1]) else { throw Malformed() }
         let name = String(decoding: text, as: UTF8.self)
         guard secrecy != .none, Self.mayBeKey(text), !names.keeps(name) else {
             copy(end - position)

@@ -22,7 +22,7 @@ struct JSONRedactor {
     var openObjects: [Int] = []
     /// The number of members so far whose names have substitutes.
     var substitutes = 0
-    /// The values and names that were redacted.
+    /// The values that were redacted.
     var secrets: Set<String> = []
     /// What a first reading found that the labels of objects announce.
     private let announced: [Int: Announcement]
@@ -36,7 +36,7 @@ struct JSONRedactor {
     /// - Parameters:
     ///   - text: The JSON.
     ///   - names: The names of secrets.
-    ///   - secrets: Gets the values and names that were redacted.
+    ///   - secrets: Gets the values that were redacted.
     /// - Returns: The JSON for the recording.
     /// - Throws: ``Malformed`` when brackets, quotes, members or scalars are not those of JSON.
     static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
