@@ -250,8 +250,7 @@ let package = Package(
         .testTarget(
             name: "ApproovRelayTests",
             dependencies: [
-                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit, nioCore,
-                "TestTags",
+                "ApproovRelay", "ApproovTesting", "CertificatePinning", "HTTPClient", httpTypes, logging, metricsTestKit, "TestTags",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -48,6 +48,10 @@ extension ApproovError {
             self.init(
                 .networkingError, "the configuration changed while the request was prepared; send it again", cause: error, isRetryable: true
             )
+        case .suspended:
+            self.init(
+                .networkingError, "the request was suspended again and again before it was sent; send it again", cause: error,
+                isRetryable: true)
         case .recordingMissing:
             self.init(.recordingMissing, "the request has no recorded response", cause: error)
         case .unsupported:

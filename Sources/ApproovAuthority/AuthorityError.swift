@@ -48,6 +48,8 @@ public struct AuthorityError: CodedError {
         public static let unknownKeyset = Code("unknownKeyset")
         /// A keyset with that key identifier already exists.
         public static let keysetExists = Code("keysetExists")
+        /// The account has the most keysets for tokens that it may have.
+        public static let tooManyKeysets = Code("tooManyKeysets")
         /// A host still signs with the keyset.
         public static let keysetInUse = Code("keysetInUse")
         /// A keyset is for another use: one for custom JWTs signs no tokens, and one for tokens signs no custom JWTs.
@@ -72,6 +74,8 @@ public struct AuthorityError: CodedError {
         public static let cannotListen = Code("cannotListen")
         /// The demo account's published keys are used on an address that is not loopback.
         public static let demoKeysExposed = Code("demoKeysExposed")
+        /// The server's key may have been rotated a short time ago, so another rotation is refused.
+        public static let rotationTooSoon = Code("rotationTooSoon")
         /// The server's certificate or key cannot be made or read.
         public static let identityFailed = Code("identityFailed")
         /// The text is not an attestation response code of this account.

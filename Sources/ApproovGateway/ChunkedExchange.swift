@@ -13,7 +13,7 @@ struct ChunkedExchange: Sendable {
     private static let shortBytes = 8 << 10
 
     let forwarder: OriginForwarder
-    let slot: ConcurrencyLimit.SharedPermit
+    let slot: RequestSlot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.

@@ -26,6 +26,7 @@ public struct Gateway: Service, CustomStringConvertible {
     private let address: ListenerAddress
     private let proxies: [AddressRange]
     private let keys: ReloadingKeyring
+    private let keyFile: GatewayKeyFile
     private let remembered: PrivateFile
     private let targets: AllowedTargets
     private let transport: any HTTPTransport
@@ -73,6 +74,7 @@ public struct Gateway: Service, CustomStringConvertible {
         proxies = try GatewayError.converting { () throws(ListenerFailure) in try AddressRange.all(configuration.trustedProxies) }
         targets = try AllowedTargets(configuration)
         self.keys = try ReloadingKeyring(file: keys, time: time, logger: logger)
+        keyFile = keys
         remembered = keys.remembered
         var bounds = CurlTransportConfiguration()
         bounds.maximumRequests = configuration.limits.requests
@@ -86,14 +88,43 @@ public struct Gateway: Service, CustomStringConvertible {
     }
 
     /// Serves until the task is cancelled or a graceful shutdown is requested.
-    /// - Throws: ``GatewayError`` with code `cannotListen`.
+    ///
+    /// Only one gateway serves with a key file. If another one does, this one waits for its end: for `drain` and two seconds more, which is
+    /// about ten seconds by default.
+    /// - Throws: ``GatewayError`` with code `cannotListen`; with code `gatewayKeysInUse` when another gateway goes on serving with the same
+    ///   key file; `CancellationError` when the task is cancelled while it waits for that gateway.
     public func run() async throws {
+        let isStopped = Atomic(false)
+        do {
+            // From before the file of the last gateway is read until after this one's is written: of two gateways at once, each would serve
+            // the other's requests again, and a file that is written late would lack those of the other.
+            try await withGracefulShutdownHandler {
+                try await keyFile.servingLock(timeout: configuration.limits.drain + .seconds(2)).withLockHeld(
+                    unless: { isStopped.load(ordering: .relaxed) }
+                ) { try await serve() }
+            } onGracefulShutdown: {
+                isStopped.store(true, ordering: .relaxed)
+            }
+        } catch is CancellationError where isStopped.load(ordering: .relaxed) {
+            // Stopped while it waited.
+        } catch let failure as FileLock.Failure {
+            guard !failure.isTimeout else { throw keyFile.inUse }
+            // As without the file of remembered requests: a gateway in a folder that it cannot write to serves nevertheless.
+            logger.warning(
+                "the gateway cannot lock its key file, so a second gateway with the same keys would serve requests again",
+                metadata: ["error": "\(failure)"])
+            try await serve()
+        }
+    }
+
+    private func serve() async throws {
         let limits = configuration.limits
         // Not earlier: an earlier gateway may serve until now, and this one must know its requests.
         let window = window()
         let forwarder = OriginForwarder(
             targets: targets, window: window, transport: transport, limits: limits, time: time, metrics: metrics, logger: logger)
-        let routes = GatewayRoutes(keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests))
+        let routes = GatewayRoutes(
+            keys: keys, forwarder: forwarder, load: ConcurrencyLimit(limits.requests), places: ClientPlaces(limit: limits.shareOfClient))
         var listenerLimits = ListenerLimits(
             headerBytes: limits.headerBytes, connections: limits.connections, idleTimeout: limits.idleTimeout,
             requestTimeout: max(limits.requestTimeout, limits.chunkedRequestTimeout) + limits.grace, drain: limits.drain, offersHTTP2: false

@@ -44,14 +44,18 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// A gateway that stops writes what it remembers of requests with a date to a file beside its keys, whose name ends in `.seen`: the
     /// earliest date that it accepts, a part of a hash of each request, and the date of each that is too far ahead. The next start goes on
-    /// from there, and removes the file once it listens. While a gateway writes or reads the file, it briefly uses up to three times the
-    /// file's size in addition. A restart clears the memory of requests without a date.
+    /// from there if the stop lasted at most 30 seconds, and else accepts no date up to the start. It removes the file once it listens.
+    /// While a gateway writes or reads the file, it briefly uses up to three times the file's size in addition. A restart clears the memory
+    /// of requests without a date.
     ///
     /// A killed gateway does not write this file. A start without it accepts no date up to the start, so for as long as `window`, POSTs of
     /// devices with slow clocks fail. An attacker can then replay a request with a future date for as long as that date is accepted. This
     /// holds whether the gateway served the request or refused its date. The same is true of a damaged file, which is logged.
     ///
     /// A clock that is set back clears nothing: until it is right again, the gateway asks clients to use a date that it names.
+    ///
+    /// Two gateways do not know each other's requests. So a gateway locks a file beside its keys, whose name ends in `.serving`, while it
+    /// serves; the file stays. A second gateway with the same keys waits for the end of the first, and fails if that goes on.
     public struct Replay: Sendable {
         /// The maximum age of a request's `Date`; it may also be up to 5 seconds ahead of the gateway's clock.
         ///
@@ -106,10 +110,12 @@ public struct GatewayConfiguration: Sendable {
         /// for the longest time; when all have requests, it is refused.
         public var connectionsPerClient: Int?
         /// The maximum number of concurrent requests, each from its first content byte to its last response byte; one more is answered 503.
-        ///
-        /// One client can take all of them if it may have as many connections, as a relay may by default. If other clients than your own
-        /// relays reach the gateway, set ``connectionsPerClient`` lower.
         public var requests = 1_024
+        /// The maximum number of concurrent requests of one client (an IPv4 address, or an IPv6 /64); one more is answered 503.
+        ///
+        /// Nil means three quarters of ``requests``. A relay is one client, so a lone relay can use most of the gateway, but no client can
+        /// keep all others out. If the gateway has several relays, or many clients reach it, set this lower.
+        public var requestsPerClient: Int?
         /// How long a connection may be idle, without a request or without the next bytes of one; a stalled request is answered 408
         /// (inside of the encapsulation once its first chunk is opened).
         ///
@@ -119,8 +125,8 @@ public struct GatewayConfiguration: Sendable {
         public var connectTimeout: Duration = .seconds(10)
         /// How long a connection to an origin may transfer no bytes in either direction.
         public var originIdleTimeout: Duration = .seconds(60)
-        /// How long a request that is encapsulated whole may take, from its head to the end of the response; a client that does not read the
-        /// response has 30 seconds more.
+        /// How long a request that is encapsulated whole may take, from its head to the end of the response; a client that does not read
+        /// the response has 30 seconds more.
         public var requestTimeout: Duration = .seconds(120)
         /// How long a request in chunks may take, from its head to the end of the response.
         public var chunkedRequestTimeout: Duration = .seconds(900)
@@ -137,9 +143,13 @@ public struct GatewayConfiguration: Sendable {
         /// The defaults.
         public init() {}
 
+        /// The most requests of one client, at least one.
+        var shareOfClient: Int { requestsPerClient ?? requests - requests / 4 }
+
         var areUsable: Bool {
             let sizes = [
                 messageBytes, chunkedMessageBytes, headerBytes, fieldSectionBytes, connections, connectionsPerClient ?? 1, requests,
+                shareOfClient,
             ]
             let times = [idleTimeout, connectTimeout, originIdleTimeout, requestTimeout, chunkedRequestTimeout]
             return sizes.allSatisfy { $0 > 0 } && times.allSatisfy { $0 > .zero } && drain >= .zero

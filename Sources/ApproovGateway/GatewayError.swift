@@ -28,6 +28,8 @@ public struct GatewayError: CodedError {
         public static let malformedOrigin = Code("malformedOrigin")
         /// The gateway's key file cannot be read or written, or its keys cannot be used.
         public static let gatewayKeysUnusable = Code("gatewayKeysUnusable")
+        /// Another gateway serves with the same key file.
+        public static let gatewayKeysInUse = Code("gatewayKeysInUse")
     }
 
     /// Code, message and cause.

@@ -100,6 +100,22 @@ public struct GatewayKeyFile: Sendable {
     /// The file beside the keys in which a gateway that stops leaves what the next one must know of its requests.
     var remembered: PrivateFile { PrivateFile(path: path + ".seen") }
 
+    /// The lock beside the keys that a gateway holds while it serves with them; its file stays.
+    ///
+    /// It is not the lock of changes of the keys, which a rotation takes while the gateway serves.
+    ///
+    /// - Parameter timeout: How long to wait for another gateway to end.
+    /// - Returns: The lock.
+    func servingLock(timeout: Duration) -> FileLock { FileLock(path: path + ".serving", timeout: timeout) }
+
+    /// The error of a gateway that did not get the lock in time.
+    var inUse: GatewayError {
+        GatewayError(
+            .gatewayKeysInUse,
+            "another gateway serves with the key file \(path), and two gateways do not know each other's requests; stop the other one, or "
+                + "give this one its own key file (--keys FILE)")
+    }
+
     private var file: PrivateFile { PrivateFile(path: path) }
 
     private func read() throws -> GatewayKeys? {

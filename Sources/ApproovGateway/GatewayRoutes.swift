@@ -15,6 +15,8 @@ struct GatewayRoutes: Sendable {
     let forwarder: OriginForwarder
     /// The requests under way.
     let load: ConcurrencyLimit
+    /// The share of each client.
+    let places: ClientPlaces
 
     func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
@@ -56,7 +58,12 @@ struct GatewayRoutes: Sendable {
             forwarder.hadNoPlace()
             return .problem(.serviceUnavailable)
         }
-        let slot = ConcurrencyLimit.SharedPermit(permit)
+        let shared = ConcurrencyLimit.SharedPermit(permit)
+        guard let place = places.enter(context.remoteAddress) else {
+            forwarder.hadNoPlaceForClient()
+            return .problem(.serviceUnavailable)
+        }
+        let slot = RequestSlot(shared, place)
         return isChunked
             ? await ChunkedExchange(forwarder: forwarder, slot: slot, body: body, eventLoop: context.eventLoop, deadline: deadline)
                 .answer(with: keys)

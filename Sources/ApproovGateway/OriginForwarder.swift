@@ -30,6 +30,7 @@ struct OriginForwarder: Sendable {
         case datedFull
         case aheadFull
         case noPlace
+        case noPlaceForClient
         case forbidden
         /// A request names a key that the gateway does not accept; there are 256 identifiers.
         case unknownKey(UInt8)
@@ -207,6 +208,17 @@ struct OriginForwarder: Sendable {
         warn(
             .noPlace, "the limit of open requests is reached, so further requests are answered 503; check whether a target is slow",
             ["requests": "\(limits.requests)"])
+    }
+
+    /// Counts a request that is refused because its client has all the open requests that one may have.
+    func hadNoPlaceForClient() {
+        metrics.count(.busy)
+        warn(
+            .noPlaceForClient,
+            """
+            a client has as many open requests as one client may have, so its further ones are answered 503; if it is your own relay, \
+            check whether a target is slow, or raise --requests-per-client
+            """, ["requestsPerClient": "\(limits.shareOfClient)"])
     }
 
     /// Counts a request that cannot be opened, and logs the key that it names if the gateway does not accept that key.

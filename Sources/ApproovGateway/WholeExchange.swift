@@ -10,7 +10,7 @@ internal import OHTTP
 /// One request that is encapsulated whole (RFC 9458), and its response.
 struct WholeExchange: Sendable {
     let forwarder: OriginForwarder
-    let slot: ConcurrencyLimit.SharedPermit
+    let slot: RequestSlot
     let body: BorrowedRequestBody
     let eventLoop: any EventLoop
     /// The time by which the response must be complete.

@@ -53,6 +53,9 @@ public struct TransferOptions: Sendable {
     /// The transport asks them when the connection is ready, and sends nothing once they are out of date.
     package var rules: (any TransferRules)?
 
+    /// Whether the caller can make the request again; then the transport refuses it, instead of sending it while it is suspended.
+    package var canBeMadeAgain = true
+
     /// The length that a file to upload must have; nil for any.
     ///
     /// Set when the request's fields describe the file, so that a file that changed since is not sent.

@@ -38,6 +38,8 @@ public struct TransportError: CodedError {
         public static let addressRefused = Code("addressRefused")
         /// Before the request was sent, newer rules replaced those under which it was prepared.
         public static let rulesChanged = Code("rulesChanged")
+        /// Before the request was sent, its task was suspended.
+        public static let suspended = Code("suspended")
         /// The connection ended before the response was complete.
         ///
         /// The server may have processed the request.
@@ -65,7 +67,7 @@ public struct TransportError: CodedError {
         fileprivate var isBeforeSending: Bool {
             switch self {
             case .invalidURL, .invalidHeader, .unsupported, .hostUnresolved, .connectionFailed, .connectTimeout, .tlsFailed, .trustRefused,
-                .addressRefused, .rulesChanged, .tooManyRequests, .recordingMissing:
+                .addressRefused, .rulesChanged, .suspended, .tooManyRequests, .recordingMissing:
                 true
             default: false
             }

@@ -5,14 +5,16 @@
 ///
 /// - **Header fields**: the values of ``keptFields`` stay, without tokens and keys. `Server`, `User-Agent`, challenges such as
 ///   `WWW-Authenticate`, and most fields that you add also lose the secrets that the exchange has elsewhere. `Location`,
-///   `Content-Location`, and `Link` in a response, keep the paths of their URLs as they are. Other fields become `REDACTED-` and six
-///   hexadecimal digits. Within one ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value.
-/// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256, so
-///   that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
+///   `Content-Location`, and `Link` in a response, keep the paths of their URLs, as described below. Other fields become `REDACTED-` and
+///   six hexadecimal digits. Within one ``RecordingTransport`` equal values have equal digits, which reveal nothing about the value.
+/// - **Paths**: a segment becomes `REDACTED` if ``maskedPaths`` says so, or if a JSON Web Token, a private key or a URL with a password is
+///   in it, also with percent-encoding. Other segments stay.
+/// - **Queries**: the values of ``keptQueryNames`` stay. Others become `REDACTED-` and the first six hexadecimal digits of their SHA-256,
+///   so that a replay can tell requests apart. A value that is easy to guess can be found again by trying; if the name is secret, the value
 ///   therefore becomes `REDACTED` alone. A parameter without a value, such as `?x` or `?x=`, is a value without a name.
-/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and Markdown,
-///   loses the rest of a line after a secret name and `=` or `:`. It also loses users' names in URLs that have a password, or that may be
-///   keys: with a letter and a digit in eight bytes or more. Every body loses JSON Web Tokens and private keys in PEM.
+/// - **Bodies**: JSON, lines of JSON, forms and XML (and so SOAP) lose the values whose name is secret. Other text, except HTML and
+///   Markdown, loses the rest of a line after a secret name and `=` or `:`. It also loses users' names in URLs that have a password, or
+///   that may be keys: with a letter and a digit in eight bytes or more. Every body loses JSON Web Tokens and private keys in PEM.
 /// - **Labels**: `name` or `key` names the value beside it, as in `{"name":"password","value":"x"}` and `<param name="password">`. If
 ///   the label is the name of a secret, everything beside it is secret. If it only contains such a name, as `Client Secret` does, only the
 ///   value called `value` or similarly is secret. In XML a label announces only the values after it. In JSON `type`, `id`, `field`,
@@ -21,8 +23,10 @@
 ///   whole if a secret's name is in it, and so is one that contains a URL with a password, or with a user's name that may be a key. In
 ///   JSON and forms the name must be before `=` or `:`, or alone in quotation marks or in a tag.
 /// - **JSON and XML**: all values below a secret member or element are secret.
+/// - **JSON Web Keys**: in an object of JSON with a member `kty`, `d`, `p`, `q`, `dp`, `dq`, `qi`, `k` and `oth` are secret.
 /// - **JSON**: names of 16 bytes or more with a letter and two digits, below a secret member, may be keys themselves, as in
-///   `{"sessions":{"f81d4fae7dec11d0":1}}`. They become `REDACTED-` and a number, unless ``keptNames`` has them. Other names stay.
+///   `{"sessions":{"f81d4fae7dec11d0":1}}`. They become `REDACTED-` and a number, unless ``keptNames`` has them. So does a name in which a
+///   secret is that was found elsewhere. Other names stay.
 /// - **XML**: the names are those of elements and attributes, without their prefixes. Comments and processing instructions lose their
 ///   text. Only UTF-8 without an internal document type declaration can be read, and at most 1,000 levels.
 ///
@@ -45,17 +49,20 @@
 ///   arrays.
 ///
 /// They are also found with the escapes of JSON, the references of XML, percent-encoding, and `+` for a blank; the whole string, text or
-/// value is then replaced. So is a string of JSON that has `\u0000` or half of a character. They are not looked for in the names,
-/// namespaces and declarations of XML.
+/// value is then replaced, and in other text all that stands between blanks, quotation marks, `<` and `>`. So is a string of JSON that has
+/// `\u0000` or half of a character. They are not looked for in the names, namespaces and declarations of XML. A secret of more than 512
+/// bytes that has a character beyond ASCII is not looked for.
 ///
 /// A request's body that is a stream, a file or larger than 16 MiB is not searched for secrets, nor is one that is compressed or has
 /// several parts.
 ///
-/// **Refused** are the bodies of responses that look like JSON or XML, or have such a type, and cannot be read, and those that are compressed
-/// or have several parts (`multipart/*`): the request fails. A request with such a body is recorded without a hash of it.
+/// **Refused** are the bodies of responses that look like JSON or XML, or have such a type, and cannot be read, and those that are
+/// compressed, have several parts (`multipart/*`), or are YAML or TOML by their type: the request fails. A request with such a body is
+/// recorded without a hash of it.
 ///
 /// Personal data without such a name stays. So do secrets without a name in plain text, such as a response that is a code and nothing else,
-/// and secrets in HTML and other formats, in another encoding, and in paths without a pattern: read a recording before you publish it.
+/// and secrets in HTML and other formats, in another encoding, and most of those in paths without a pattern: read a recording before you
+/// publish it.
 public struct RecordingRedaction: Sendable, Hashable {
     /// What happens to bodies.
     public enum Bodies: Sendable, Hashable {
@@ -92,8 +99,8 @@ public struct RecordingRedaction: Sendable, Hashable {
     public var keptNames: Set<String> = []
     /// Paths with secret segments, such as `/reset/*`: each `*` is one segment, which becomes `REDACTED`; empty by default.
     ///
-    /// `/files/**` stands for all segments that follow. Other segments after those of the pattern are kept. Segments are compared decoded. The
-    /// initializers of ``RecordingTransport`` and ``ReplayTransport`` throw `recordingFailed` for any other rule.
+    /// `/files/**` stands for all segments that follow. Other segments after those of the pattern are kept. Segments are compared decoded.
+    /// The initializers of ``RecordingTransport`` and ``ReplayTransport`` throw `recordingFailed` for any other rule.
     public var maskedPaths: [String] = []
     /// What happens to bodies; redacted by default.
     public var bodies = Bodies.redact

@@ -19,11 +19,11 @@ import HTTPTypes
 ///
 /// Secrets are redacted by ``RecordingRedaction``, so that you can commit a recording after you have read it.
 ///
-/// The body of a response with a status of 200 to 299 reaches the caller as it arrives. The exchange is recorded once the body has been read
-/// to its end. If the caller stops early, or the transfer fails, nothing is recorded. Any other response is read and recorded before the
-/// caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that.
-/// Unless the redaction keeps bodies, only JSON and forms have a hash: readers could find a short text, such as a code, by trying.
-/// They still can if such a value has a name that is not secret; see ``RecordingRedaction/secretNames``.
+/// The body of a response with a status of 200 to 299 reaches the caller as it arrives. The exchange is recorded once the body has been
+/// read to its end. If the caller stops early, or the transfer fails, nothing is recorded. Any other response is read and recorded before
+/// the caller gets it. Of the request's body only a hash is recorded, and of a stream or file not even that. Unless the redaction keeps
+/// bodies, only JSON and forms have a hash: readers could find a short text, such as a code, by trying. They still can if such a value has
+/// a name that is not secret; see ``RecordingRedaction/secretNames``.
 ///
 /// Oblivious HTTP messages pass unrecorded, because no later request could open them.
 public final class RecordingTransport: HTTPTransport {
@@ -63,13 +63,13 @@ public final class RecordingTransport: HTTPTransport {
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard !Self.isEncapsulated(request) else { return try await base.send(request) }
         let number = try writer.number()
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let url = redactor.url(request.url.text, &secrets)
         let path = RecordedURL(reference: request.url.text).path
         // Only notes the secrets: the lines of the recording also lose those that come later.
         _ = redactor.lines(request.headerFields, isRequest: true, &secrets)
         // The values that are redacted in the two bodies.
-        var found: Set<String> = []
+        var found: Set<NotedSecret> = []
         let digest = BodyDigest.recordedText(of: request, redactor, secrets, found: &found)
         let response: TransportResponse
         do {

@@ -19,6 +19,8 @@ import Synchronization
 /// Exchanges with the same `Range`, and with `If-None-Match` and `If-Modified-Since` if the request has them, come before others. A
 /// response with status 206, 304 or 416 that was recorded with such fields answers no request without them; other responses do.
 ///
+/// Recordings hold no trailer fields, so a replay answers without them.
+///
 /// No server proves anything here, so a session with a service refuses this transport.
 public final class ReplayTransport: TestOnlyTransport {
     private let folder: RecordingFolder
@@ -34,7 +36,8 @@ public final class ReplayTransport: TestOnlyTransport {
     ///   - folder: The folder of the recording.
     ///   - unmatched: What happens to a request without a recorded response.
     ///   - redaction: Compares the bodies of requests too, by the rules with which they were recorded; nil ignores bodies. A recorded
-    ///     request without a hash of its body matches every body that no other has the hash of: see ``RecordingTransport``.
+    ///     request without a hash of its body matches every body that no other has the hash of: see ``RecordingTransport``. A request whose
+    ///     body has no hash, such as a stream, takes a recorded one without a hash first, and then any.
     /// - Throws: `TransportError` with code `recordingMissing`, which names the folder or file that is missing or damaged.
     public convenience init(
         from folder: URL, unmatched: UnmatchedRequests = .fail, comparingBodiesBy redaction: RecordingRedaction? = nil
@@ -64,14 +67,16 @@ public final class ReplayTransport: TestOnlyTransport {
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         let digest = redactor.flatMap { redactor in
-            var secrets: Set<String> = []
+            var secrets: Set<NotedSecret> = []
             _ = redactor.url(request.url.text, &secrets)
             _ = redactor.lines(request.headerFields, isRequest: true, &secrets)
-            var found: Set<String> = []
+            var found: Set<NotedSecret> = []
             return BodyDigest.text(of: request, redactor, secrets, found: &found)
         }
-        guard let (name, exchange) = answers.withLock({ $0.next(request.method, request.url.text, request.headerFields, digest: digest) })
-        else { return try await respondUnmatched(to: request) }
+        let answer = answers.withLock { answers in
+            answers.next(request.method, request.url.text, request.headerFields, digest: digest, comparesBodies: redactor != nil)
+        }
+        guard let (name, exchange) = answer else { return try await respondUnmatched(to: request) }
         if case .stream = request.body { try await request.body.forEachPart { _ in } }
         let body = try exchange.bodyName.map { try folder.read($0, upTo: RecordingFolder.maximumBodyBytes) } ?? []
         if let limit = request.options.maximumBodyBytes, body.count > limit {
@@ -91,7 +96,7 @@ public final class ReplayTransport: TestOnlyTransport {
         do {
             fields = try exchange.responseFields
         } catch {
-            throw RecordingFolder.missing("\(folder.path(of: name)) is damaged: \(error.reason)")
+            throw RecordingFolder.missing("\(folder.shownPath(of: name)) is damaged: \(error.reason)")
         }
         if !servedOrigins.isEmpty { fields = RecordedURL.withoutOrigins(servedOrigins, in: fields, of: exchange.url) }
         if fields[.contentLength] != nil, method != .head, exchange.status != 304 { fields[.contentLength] = String(body.count) }
@@ -105,8 +110,8 @@ public final class ReplayTransport: TestOnlyTransport {
         case .fail:
             // The URL may hold secrets, so only its host is named.
             throw RecordingFolder.missing(
-                "no exchange in \(folder.path) answers this \(request.method.rawValue) request to \(request.url.host): record it, or give"
-                    + " ReplayTransport another value for unmatched")
+                "no exchange in \(folder.shownPath) answers this \(request.method.rawValue) request to \(request.url.host): record it, or"
+                    + " give ReplayTransport another value for unmatched")
         }
     }
 }

@@ -16,10 +16,55 @@ import Testing
         try await RunningGateway.with(allow: ["https://api.example.com"]) { first in
             let port = try #require(URL(string: first.url)?.port)
             let second = try Gateway(
-                keys: first.file, configuration: GatewayConfiguration(port: port, allowedOrigins: ["https://api.example.com"]),
+                keys: GatewayKeyFile(first.directory.file("other keys")),
+                configuration: GatewayConfiguration(port: port, allowedOrigins: ["https://api.example.com"]),
                 logger: .silent)
             await refuses(.cannotListen) { try await second.run() }
         }
+    }
+
+    @Test("A second gateway with the same key file fails with the remedy while the first one serves, and serves after its end")
+    func oneGateway() async throws {
+        let folder = try TemporaryFolder()
+        let origins = ["https://api.example.com"]
+        try await RunningGateway.with(allow: origins, folder: folder) { first in
+            var limits = GatewayConfiguration.Limits()
+            limits.drain = .zero
+            let second = try Gateway(
+                keys: first.file, configuration: GatewayConfiguration(port: 0, allowedOrigins: origins, limits: limits), logger: .silent)
+            let error = await #expect(throws: GatewayError.self) { try await second.run() }
+            #expect(error?.code == .gatewayKeysInUse, "\(error?.message ?? "")")
+            #expect(error?.message.contains(folder.path("keys")) == true && error?.message.contains("--keys FILE") == true)
+            // A rotation needs another lock.
+            _ = try first.file.rotate(overlap: .seconds(60))
+        }
+        #expect(try folder.names.contains("keys.serving"))
+        try await RunningGateway.with(allow: origins, folder: folder) { gateway in _ = try await gateway.keys() }
+    }
+
+    @Test("A gateway that waits for another one's end begins to serve then")
+    func takesOver() async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        let folder = try TemporaryFolder()
+        let url = Shared(URL(filePath: "/"))
+        var limits = GatewayConfiguration.Limits()
+        // As long as the test may take.
+        limits.drain = .seconds(600)
+        let second = try Gateway(
+            keys: GatewayKeyFile(folder.url.appending(path: "keys")),
+            configuration: GatewayConfiguration(port: 0, allowedOrigins: [target.url], limits: limits), logger: .silent,
+            onReady: { url.value = $0 })
+        let running = Shared<Task<Void, any Error>?>(nil)
+        try await RunningGateway.with(allow: [target.url], folder: folder) { first in
+            running.value = Task { try await second.run() }
+            let answer = try await first.ask(.to(target.url))
+            #expect(answer.text == "ok")
+            #expect(url.value.scheme == "file")
+        }
+        #expect(await eventually { url.value.scheme == "http" })
+        running.value?.cancel()
+        _ = await running.value?.result
+        await target.stop()
     }
 
     @Test("A gateway that cannot listen leaves what the last gateway remembered as it is", arguments: ["none", "damaged", "good"])

@@ -128,6 +128,54 @@ import Testing
         await target.stop()
     }
 
+    @Test("An address whose requests do not continue fills only its own places, and another address is served", arguments: types)
+    func share(type: String) async throws {
+        let target = try await TestHTTPServer.start(certificate: nil) { _ in TestResponse(text: "ok") }
+        try await RunningGateway.with(allow: [target.url], limits: { ($0.requests, $0.requestsPerClient) = (1_000, 2) }) {
+            (gateway) async throws in
+            let port = URL(string: gateway.url)?.port ?? 0
+            var clients: [RawClient] = []
+            // A request of this loop may take a place before a silent client does, and that is refused then. So each turn adds a client.
+            let isRefused = try await eventually {
+                // The address of the test's client.
+                let client = try RawClient(port: port, from: 7)
+                client.write(Self.head(type) + "a")
+                clients.append(client)
+                do {
+                    return try await gateway.ask(.to(target.url)).text != "ok"
+                } catch let refusal as GatewayRefusal {
+                    #expect(refusal.status == 503)
+                    return true
+                }
+            }
+            #expect(isRefused)
+            #expect(gateway.logs.lines.contains { $0.contains("--requests-per-client") && !$0.contains(RunningGateway.clientAddress) })
+            let message = [UInt8](
+                try await gateway.keys().preferred().encapsulate(BinaryHTTPRequest(head: .to(target.url)).encoded()).message)
+            let other = try RawClient(port: port)
+            other.write(
+                "POST /gateway HTTP/1.1\r\nHost: x\r\nContent-Type: \(OHTTPMediaType.request)\r\nConnection: close\r\n"
+                    + "Content-Length: \(message.count)\r\n\r\n")
+            other.write(message)
+            #expect(await other.readText()?.hasPrefix("HTTP/1.1 200 ") == true)
+            clients = []
+            #expect(await eventually { (try? await gateway.ask(.to(target.url)).text) == "ok" })
+        }
+        await target.stop()
+    }
+
+    @Test("By default one client may have three quarters of all requests, and at least one")
+    func standardShare() {
+        var limits = GatewayConfiguration.Limits()
+        #expect(limits.shareOfClient == 768)
+        for requests in 1...3 {
+            limits.requests = requests
+            #expect(limits.shareOfClient == requests)
+        }
+        limits.requestsPerClient = 0
+        #expect(!limits.areUsable)
+    }
+
     @Test("A response takes up a place until the client has read it, and other requests get 503 meanwhile", arguments: types)
     func unread(type: String) async throws {
         let size = 16 << 20

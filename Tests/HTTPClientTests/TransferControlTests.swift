@@ -93,22 +93,61 @@ import Testing
         await site.stop()
     }
 
-    @Test("A transfer that is suspended before it starts goes out once it is resumed")
-    func beforeStart() async throws {
-        let site = try await Self.site(.http1AndHTTP2)
+    @Test(
+        "A request that is suspended before it is sent is not sent, and can be sent again",
+        arguments: [TestHTTPServer.Versions.http1AndHTTP2, .http1], [0, 5, 300_000])
+    func beforeSending(versions: TestHTTPServer.Versions, size: Int) async throws {
+        let paths = Shared<[String]>([])
+        let site = try await Site.start(versions: versions) { request in
+            paths.change { $0.append(request.path) }
+            var count = 0
+            for try await part in request.body { count += part.count }
+            return TestResponse(text: "\(count)")
+        }
         // One policy, so that all requests share its connections.
+        let policy = try site.policy()
+        let control = TransferControl()
+        control.suspend()
+        var request = TransportRequest(
+            url: try site.url("/up"), method: size == 0 ? .get : .post,
+            body: size == 0 ? .none : .bytes([UInt8](repeating: 1, count: size)),
+            policy: policy)
+        request.options.control = control
+        // Over a new connection, and over one that is there.
+        for _ in 0..<2 {
+            let error = await transportError { [request] in try await site.transport.send(request) }
+            #expect(error?.code == .suspended && error?.isSafeToRepeat == true)
+            try await siblings(site, policy, 2)
+        }
+        #expect(!paths.value.contains("/up"))
+        control.resume()
+        #expect(try await site.transport.send(request).body.collect(upTo: 100) == Array("\(size)".utf8))
+        #expect(paths.value.count { $0 == "/up" } == 1)
+        await site.stop()
+    }
+
+    @Test("A stream that is suspended before it is sent, and cannot be read twice, waits on its connection")
+    func suspendedStream() async throws {
+        let site = try await Self.site(.http1)
         let policy = try site.policy()
         let (control, sent) = (TransferControl(), Shared(0))
         control.suspend()
         var request = TransportRequest(
-            url: try site.url("/up"), method: .put, body: .bytes([UInt8](repeating: 1, count: 300_000)), policy: policy)
+            url: try site.url("/up"), method: .put,
+            body: .stream(
+                length: 65_536,
+                RequestBodyStream(
+                    AsyncStream { part in
+                        part.yield(Self.piece)
+                        part.finish()
+                    })), policy: policy)
         request.options.control = control
         request.options.onUpload = { progress in sent.value = progress.completed }
         let answer = Task { [request] in try await site.transport.send(request).body.collect(upTo: 100) }
         try await siblings(site, policy, 5)
         #expect(sent.value == 0)
         control.resume()
-        #expect(try await answer.value == Array("300000".utf8))
+        #expect(try await answer.value == Array("65536".utf8))
         await site.stop()
     }
 

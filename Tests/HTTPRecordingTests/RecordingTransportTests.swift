@@ -179,6 +179,16 @@ import Testing
         #expect(try site.everything.contains("{\"iban\":\"as it is\"}"))
     }
 
+    @Test(
+        "A secret in a segment of the path is in no file and no name of one, and the live request finds its response",
+        arguments: ["proxy/https%3A%2F%2Fbob%3ASup3rSecret%40app.test%2Fx", "verify/eyJhbGciOiJIUzI1NiJ9.e30.Sup3rSecret"])
+    func secretSegments(path: String) async throws {
+        let request = try TransportRequest("https://api.test/\(path)")
+        try await site.record([request]) { TransportResponse("x", to: $0, [.location: "/\(path)", .contentType: "text/plain"]) }
+        #expect(try !site.everything.contains("Sup3rSecret"))
+        #expect(try await ReplayTransport(from: site.recording).send(request).status == 200)
+    }
+
     @Test("A body whose secrets cannot be found is not recorded", arguments: [true, false])
     func unredactable(isCompressed: Bool) async throws {
         let fields: HTTPFields = isCompressed ? [.contentEncoding: "gzip"] : [.contentType: "application/json"]

@@ -110,7 +110,7 @@ import Testing
 
         let earlier = try Site()
         for (index, request) in requests.enumerated() {
-            var found: Set<String> = []
+            var found: Set<NotedSecret> = []
             let digest = try #require(BodyDigest.text(of: request, Redactor(.standard), [], found: &found))
             let head = #"{"method":"POST","url":"https://api.test/","bodySHA256":"\#(digest)"}"#
             try earlier.write(#"{"request":\#(head),"response":{"status":\#(201 + index)}}"#, to: "\(index).json")
@@ -120,6 +120,19 @@ import Testing
         #expect(try await comparing.send(requests[0]).status == 201)
         let other = try TransportRequest("https://api.test/", .post, [.contentType: "text/plain"], body: .bytes([1]))
         await #expect(throws: TransportError(.recordingMissing, "")) { try await comparing.send(other) }
+    }
+
+    @Test("A request whose body has no hash takes the answer of one without a hash first")
+    func withoutHash() async throws {
+        let hash = String(repeating: "0", count: 64)
+        let hashed = #"{"method":"POST","url":"https://api.test/","bodySHA256":"\#(hash)"}"#
+        try site.write(#"{"request":\#(hashed),"response":{"status":201}}"#, to: "1.json")
+        try site.write(head("https://api.test/", #""status":202"#, method: "POST"), to: "2.json")
+        let request = try TransportRequest(
+            "https://api.test/", .post, [.contentType: "multipart/form-data; boundary=b"], body: .bytes([1]))
+        let replay = try ReplayTransport(from: site.recording, comparingBodiesBy: .standard)
+        #expect(try await replay.send(request).status == 202)
+        #expect(try await ReplayTransport(from: site.recording).send(request).status == 201)
     }
 
     @Test("The length of an edited body is right, and HEAD gets none")
@@ -234,6 +247,19 @@ import Testing
         let link = site.recording.appending(path: "2.json").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: site.recording.appending(path: "1.json").path)
         try await refusal(naming: "2.json")
+    }
+
+    @Test("The path of a folder or a file cannot add a line to an error")
+    func controlCharacters() throws {
+        let folder = site.folder.url.appending(path: "a\nb", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let empty = try #require(throws: TransportError.self) { try ReplayTransport(from: folder) }
+        try Data("{".utf8).write(to: folder.appending(path: "c\nd.json"))
+        let damaged = try #require(throws: TransportError.self) { try ReplayTransport(from: folder) }
+        for error in [empty, damaged] {
+            #expect(error.message.contains("a\\u{a}b") && !error.message.contains("\n"))
+        }
+        #expect(damaged.message.contains("c\\u{a}d.json"))
     }
 
     @Test("Heads that are too large together are refused, and the error says what to do")

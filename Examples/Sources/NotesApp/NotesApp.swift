@@ -32,9 +32,13 @@ struct NotesApp {
         let service = try ApproovService(configuration: .bundled(), stateDirectory: state)
         let account = try Account(api: invocation.api, service: service, stateDirectory: state)
         let recording: URL? = if case .record(let folder) = invocation.mode { folder } else { nil }
-        try await run(invocation.command, NotesClient(account: account, service: service, api: invocation.api, recordingInto: recording))
-        // A configuration that came with a token is on disk before the process ends.
+        let client = try NotesClient(account: account, service: service, api: invocation.api, recordingInto: recording)
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await run(invocation.command, client)) } catch { outcome = .failure(error) }
+        // A renewed token, and a configuration that came with an attestation token, are on disk before the process ends.
+        await account.credentials.finishRenewals()
         _ = await service.finishStoring()
+        try outcome.get()
     }
 
     private static func run(_ command: Command, _ client: NotesClient) async throws {

@@ -43,7 +43,8 @@ public struct FormPart: Sendable {
         ///   - url: The file URL.
         ///   - type: The media type.
         /// - Returns: The content.
-        /// - Throws: ``APIError`` with code `invalidBody` when the URL is no file URL.
+        /// - Throws: ``APIError`` with code `invalidBody` when the URL is not that of a file on this machine, or has `%00` or
+        ///   `%2F` in its path.
         public static func file(_ url: URL, type: String) throws -> Content { .file(path: try url.pathOfFile(), type: type) }
 
         /// Bytes of any kind: `application/octet-stream`.

@@ -35,7 +35,8 @@ public struct RawBody: BodySerializer {
     /// - Parameters:
     ///   - file: The file URL of a regular file.
     ///   - contentType: The value of the header Content-Type.
-    /// - Throws: ``APIError`` with code `invalidBody` when the URL is no file URL.
+    /// - Throws: ``APIError`` with code `invalidBody` when the URL is not that of a file on this machine, or has `%00` or
+    ///   `%2F` in its path.
     public init(file: URL, contentType: String = "application/octet-stream") throws {
         self.init(.file(path: try file.pathOfFile()), contentType: contentType)
     }

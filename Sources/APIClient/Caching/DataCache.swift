@@ -79,7 +79,7 @@ public final class DataCache: Sendable {
     ///   - capacity: The size in bytes of the content and heads of all responses; 60 MiB by default.
     ///   - clock: The clock.
     public init(capacity: Int = 60 << 20, clock: any TimeSource = SystemTimeSource()) {
-        state = Mutex(State(capacity: capacity))
+        state = Mutex(State(capacity: capacity) { [$0.url, $0.form.url].compactMap { $0 } })
         time = clock
     }
 
@@ -102,7 +102,7 @@ public final class DataCache: Sendable {
     func remove(_ url: URL, of session: ApproovSession) {
         guard let url = try? TransportURL(url) else { return }
         let id = session.wipes.id
-        state.withLock { $0.remove { $0.session == id && ($0.url == url || $0.form.url == url) } }
+        state.withLock { $0.remove(url) { $0.session == id && ($0.url == url || $0.form.url == url) } }
     }
 
     /// Returns the response to a request from the cache, from a request under way, or from the server.

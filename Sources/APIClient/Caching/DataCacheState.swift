@@ -1,6 +1,7 @@
 @_spi(Internals) internal import ApproovBase
 internal import Foundation
 internal import FoundationNetworking
+internal import HTTPClient
 
 /// The state machine of a ``DataCache``; a value without locks, tasks or a clock.
 ///
@@ -22,6 +23,11 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
         case keep
         case remove
         case store(Entry)
+
+        /// Whether the response in the cache stays.
+        var keeps: Bool {
+            if case .keep = self { true } else { false }
+        }
     }
 
     /// What a request does next.
@@ -31,6 +37,12 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
         case start(UInt64, WorkMarks)
         /// The waiter was enlisted for a flight under way with these marks.
         case join(WorkMarks)
+    }
+
+    /// A response with the number of the flight that brought it.
+    private struct Kept: Sendable {
+        let entry: Entry
+        let number: UInt64
     }
 
     private struct Flight: Sendable {
@@ -44,13 +56,24 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
 
     let capacity: Int
     private(set) var usedBytes = 0
-    private var entries = LeastRecentlyUsed<Key, Entry>(capacity: maximumCount)
+    private var entries = LeastRecentlyUsed<Key, Kept>(capacity: maximumCount)
     private var flights: [Key: Flight] = [:]
     /// Flights that began before a wipe, a removal or a reload: their responses reach their waiters, but not the cache.
     private var overtaken: [UInt64: Flight] = [:]
     private var lastID: UInt64 = 0
+    private let urls: @Sendable (Key) -> [TransportURL]
+    /// The keys of the entries by their URLs, so that a request which changes one URL need not look at every entry.
+    private var keys: [TransportURL: Set<Key>] = [:]
 
-    init(capacity: Int) { self.capacity = max(0, capacity) }
+    /// Makes an empty state.
+    ///
+    /// - Parameters:
+    ///   - capacity: The size in bytes that all entries may count.
+    ///   - urls: The URLs under which ``remove(_:where:)`` finds the entry of a key.
+    init(capacity: Int, urls: @escaping @Sendable (Key) -> [TransportURL] = { _ in [] }) {
+        self.capacity = max(0, capacity)
+        self.urls = urls
+    }
 
     /// The number of responses.
     var count: Int { entries.count }
@@ -79,7 +102,7 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
     mutating func enlist(_ waiter: Waiter, id: UInt64, for key: Key, isReload: Bool, now: Duration) -> Admission {
         if isReload {
             overtake(key)
-        } else if let entry = entries.update(key, { $0 }) {
+        } else if let entry = entries.update(key, { $0 })?.entry {
             if now < entry.freshUntil { return .hit(entry) }
             remove(key)
         }
@@ -121,14 +144,19 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
     ///   - change: What it does to the response in the cache.
     /// - Returns: The waiters.
     mutating func land(_ number: UInt64, for key: Key, _ change: Change) -> [Waiter] {
-        if let flight = overtaken.removeValue(forKey: number) { return Array(flight.waiters.values) }
+        if let flight = overtaken.removeValue(forKey: number) {
+            // This request was made after the one that brought the entry, so the entry may be out of date.
+            if !change.keeps, let kept = entries.peek(key), kept.number < number { remove(key) }
+            return Array(flight.waiters.values)
+        }
         guard let flight = flights[key], flight.number == number else { return [] }
         flights[key] = nil
-        if case .keep = change { return Array(flight.waiters.values) }
+        if change.keeps { return Array(flight.waiters.values) }
         remove(key)
         if case .store(let entry) = change, entry.size <= maximumSize {
             while usedBytes + entry.size > capacity || count == Self.maximumCount, let oldest = entries.leastRecentKey { remove(oldest) }
-            entries.insert(entry, for: key)
+            entries.insert(Kept(entry: entry, number: number), for: key)
+            for url in urls(key) { keys[url, default: []].insert(key) }
             usedBytes += entry.size
         }
         return Array(flight.waiters.values)
@@ -145,14 +173,28 @@ struct DataCacheState<Key: Hashable & Sendable, Waiter: Sendable> {
         for key in removed { remove(key) }
     }
 
+    /// Removes responses for one URL, and keeps flights under way from bringing one.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - isRemoved: Whether to remove the response of a key; called for the entries with this URL, and for every flight.
+    mutating func remove(_ url: TransportURL, where isRemoved: (Key) -> Bool) {
+        for key in flights.keys.filter(isRemoved) { overtake(key) }
+        for key in (keys[url] ?? []).filter(isRemoved) { remove(key) }
+    }
+
     private mutating func overtake(_ key: Key) {
         guard let flight = flights.removeValue(forKey: key) else { return }
         overtaken[flight.number] = flight
     }
 
     private mutating func remove(_ key: Key) {
-        guard let entry = entries.peek(key) else { return }
-        usedBytes -= entry.size
+        guard let kept = entries.peek(key) else { return }
+        usedBytes -= kept.entry.size
         entries.remove(key)
+        for url in urls(key) {
+            keys[url]?.remove(key)
+            if keys[url]?.isEmpty == true { keys[url] = nil }
+        }
     }
 }

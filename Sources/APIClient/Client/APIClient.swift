@@ -47,6 +47,8 @@ public struct APIClient: Sendable {
     public var timeout: Duration?
     /// How queries are written.
     public var queryFormat = QueryFormat()
+    /// How parameters in a form are written, where ``parameterEncoding`` is `.form`; ``QueryFormat/form`` by default.
+    public var formFormat = QueryFormat.form
     /// Where the parameters of requests with content go; into JSON by default.
     public var parameterEncoding = ParameterEncoding.json
     /// The statuses to accept; 200 to 299 by default.
@@ -66,6 +68,10 @@ public struct APIClient: Sendable {
     /// The closure runs on the caller's actor and must not block. What it throws is thrown to the caller.
     public var transformResponse: (@Sendable (APIResponse) throws -> APIResponse)?
     /// The most bytes of a response, 16 MiB by default; a negative number is taken for 0.
+    ///
+    /// ``Resource/bytes(_:query:body:headers:)``, ``Resource/events(_:query:body:headers:upTo:)`` and downloads with an accepted status are
+    /// exempt: their content is not kept in memory. Give ``Resource/download(query:headers:upTo:onProgress:)`` another limit.
+    /// A request that the wrapped session performs itself is always read into memory first.
     public var maximumBytes = 16 << 20 {
         didSet { maximumBytes = max(0, maximumBytes) }
     }
@@ -146,7 +152,7 @@ public struct APIClient: Sendable {
     func encoded(_ parameters: some Encodable) throws -> (query: QueryValue?, body: (any BodySerializer)?) {
         switch parameterEncoding {
         case .json: (nil, try JSONBody(parameters, encoder: encoder()))
-        case .form: (nil, FormBody(try QueryValue(encoding: parameters, with: encoder())))
+        case .form: (nil, FormBody(try QueryValue(encoding: parameters, with: encoder()), format: formFormat))
         case .query: (try QueryValue(encoding: parameters, with: encoder()), nil)
         }
     }

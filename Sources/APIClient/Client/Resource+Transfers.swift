@@ -51,8 +51,8 @@ extension Resource {
     ///   - headers: The request's own headers, by name, such as `Last-Event-ID`.
     ///   - limit: The most bytes of one event; 1 MiB by default.
     /// - Returns: The events and the head, whose status the client or a rule accepts.
-    /// - Throws: ``APIError`` with code `unexpectedMediaType` when the response has another media type than text/event-stream, which carries
-    ///   the response as with `unexpectedStatus`; the errors of ``bytes(_:query:body:headers:)``.
+    /// - Throws: ``APIError`` with code `unexpectedMediaType` when the response has another media type than text/event-stream, which
+    ///   carries the response as with `unexpectedStatus`; the errors of ``bytes(_:query:body:headers:)``.
     nonisolated(nonsending) public func events(
         _ method: HTTPRequest.Method = .get, query: QueryValue? = nil, body: (any BodySerializer)? = nil, headers: [String: String] = [:],
         upTo limit: Int = 1 << 20
@@ -91,26 +91,35 @@ extension Resource {
     /// - Parameters:
     ///   - query: The parameters in the URL: a dictionary.
     ///   - headers: The request's own headers, by name.
+    ///   - limit: The most bytes of the content; nil, the default, for no limit.
     ///   - onProgress: Called with the number of bytes received so far; must not block.
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, and the head, whose status the client or a rule accepts.
     /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus`, which carries the response with at most
-    ///   ``APIClient/maximumBytes`` of its content; `ApproovError` when the request fails or a validator refuses the response;
-    ///   `CancellationError` when the task is cancelled.
+    ///   ``APIClient/maximumBytes`` of its content; `ApproovError` with code `responseTooLarge` when the content exceeds the limit, and
+    ///   with other codes when the request fails or a validator refuses the response; `CancellationError` when the task is cancelled.
     nonisolated(nonsending) public func download(
-        query: QueryValue? = nil, headers: [String: String] = [:], onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+        query: QueryValue? = nil, headers: [String: String] = [:], upTo limit: Int? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (URL, HTTPURLResponse) {
         let (request, _, call) = try prepared(.get, query: query, body: nil, headers: headers)
+        // The session cuts off what is too long, so one byte more tells.
+        let bound = limit.map { min(max(0, $0), Int.max - 1) + 1 }
         let (file, head) = try await client.connectedSession().download(
             for: request, within: AppliedRules.Scope(call: call),
-            limit: { self.statuses(for: request, in: call).contains($0) ? nil : client.maximumBytes }, onProgress: onProgress)
+            limit: { self.statuses(for: request, in: call).contains($0) ? bound : client.maximumBytes }, onProgress: onProgress)
         let statuses = statuses(for: request, in: call)
-        guard !statuses.contains(head.statusCode) else { return (file, head) }
+        guard !statuses.contains(head.statusCode) else {
+            try Self.check(file, upTo: limit)
+            return (file, head)
+        }
         defer { try? FileManager.default.removeItem(at: file) }
         try APIResponse(data: beginning(of: file), head: head).check(statuses: statuses)
         return (file, head)
     }
 
     /// Downloads with a token that a later call can resume from; see `ApproovSession.download(for:resuming:onToken:onProgress:)`.
+    ///
+    /// The size of the content has no limit. To give up, cancel the task when `onProgress` reports too many bytes.
     ///
     /// - Parameters:
     ///   - token: The token of a download of this resource with the same query and headers that broke off; nil for a new download.
@@ -119,9 +128,9 @@ extension Resource {
     ///   - onToken: Called with a token from which a later call can resume; must not block.
     ///   - onProgress: Called with the number of bytes in the file so far; must not block.
     /// - Returns: The URL of a file with mode 0600 in the temporary folder, which has the whole content, and the head.
-    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` for any status but 200, 206 and, with a token,
-    ///   416: it carries the response with at most ``APIClient/maximumBytes`` of its content, and the token remains valid; the errors of
-    ///   `ApproovSession.download(for:resuming:onToken:onProgress:)`.
+    /// - Throws: ``APIError`` when the request cannot be built, or with code `unexpectedStatus` for any status but 200, 206 and, with a
+    ///   token, 416: it carries the response with at most ``APIClient/maximumBytes`` of its content, and the token remains valid; the
+    ///   errors of `ApproovSession.download(for:resuming:onToken:onProgress:)`.
     nonisolated(nonsending) public func download(
         resuming token: ResumeToken?, query: QueryValue? = nil, headers: [String: String] = [:],
         onToken: @escaping @Sendable (ResumeToken) -> Void, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -134,6 +143,21 @@ extension Resource {
         guard ![200, 206].contains(head.statusCode), head.statusCode != 416 || token == nil else { return (file, head) }
         defer { try? FileManager.default.removeItem(at: file) }
         throw APIResponse(data: try beginning(of: file), head: head).unexpectedStatus
+    }
+
+    /// Refuses and removes a file that is larger than the limit.
+    private static func check(_ file: URL, upTo limit: Int?) throws {
+        guard let limit else { return }
+        do {
+            let handle = try FileHandle(forReadingFrom: file)
+            defer { try? handle.close() }
+            guard try handle.seekToEnd() <= UInt64(max(0, limit)) else {
+                throw ApproovError(.responseTooLarge, "the download is larger than the \(limit) bytes allowed: raise the limit")
+            }
+        } catch {
+            try? FileManager.default.removeItem(at: file)
+            throw error
+        }
     }
 
     private func beginning(of file: URL) throws -> Data {

@@ -84,12 +84,15 @@ public struct Resource: Sendable {
 
     /// Sends a request, and makes a value from the response.
     ///
+    /// The request asks for the media types of the deserializer (``ResponseDeserializer/accept``), unless it, the client or a rule has its
+    /// own header Accept. That of the wrapped session's `httpAdditionalHeaders` gives way.
+    ///
     /// - Parameters:
     ///   - method: The method.
     ///   - query: The parameters in the URL: a dictionary.
     ///   - body: The content; nil for none.
     ///   - headers: The request's own headers, by name.
-    ///   - deserializer: Makes the value, and decides which responses are accepted.
+    ///   - deserializer: Makes the value, and decides which responses are asked for and accepted.
     ///   - onProgress: Called with the number of bytes of the content sent so far; must not block.
     /// - Returns: The value.
     /// - Throws: ``APIError`` when the request cannot be built or the response is refused; `ApproovError` when the request fails;
@@ -99,7 +102,9 @@ public struct Resource: Sendable {
         with deserializer: some ResponseDeserializer<Value>, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Value {
         try deserializer.value(
-            of: try await response(method, query: query, body: body, headers: headers, onProgress: onProgress).response)
+            of: try await response(
+                method, query: query, body: body, headers: headers, accept: deserializer.accept, onProgress: onProgress
+            ).response)
     }
 
     /// Sends a request, and decodes the response from JSON with the client's decoder and statuses.

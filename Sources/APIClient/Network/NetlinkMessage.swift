@@ -19,6 +19,9 @@ struct NetlinkMessage: Equatable {
 
     struct Route: Equatable {
         /// Whether it matches every destination, is usable, and is in a table other than that of the machine's own addresses.
+        ///
+        /// A route of at most 7 bits counts as such a one if it leads to public addresses: VPNs use 0.0.0.0/1 and 128.0.0.0/1, or more
+        /// parts, so that the machine's own default route can stay.
         let isDefault: Bool
         let interfaces: [Int32]
         /// Whether it leads to a nexthop object, whose interfaces the kernel names only while net.ipv4.nexthop_compat_mode is 1.
@@ -86,15 +89,19 @@ extension NetlinkMessage.Route {
     private static let localTable = UInt8(255)  // RT_TABLE_LOCAL
     private static let unusable = UInt32(RTNH_F_DEAD | RTNH_F_LINKDOWN)
     private static let typeMask: UInt16 = 0x3FFF  // NLA_TYPE_MASK
+    private static let destination: UInt16 = 1  // RTA_DST
     private static let outgoingInterface: UInt16 = 4  // RTA_OIF
     private static let multipath: UInt16 = 9  // RTA_MULTIPATH
     private static let nexthopObject: UInt16 = 30  // RTA_NH_ID
 
     fileprivate init?(_ reader: inout ByteReader) {
-        guard reader.skip(1), let length = reader.integer(UInt8.self), reader.skip(2), let table = reader.integer(UInt8.self),
+        guard let family = reader.integer(UInt8.self), let length = reader.integer(UInt8.self), reader.skip(2),
+            let table = reader.integer(UInt8.self),
             reader.skip(2), let kind = reader.integer(UInt8.self), let flags = reader.integer(UInt32.self)
         else { return nil }
-        isDefault = length == 0 && kind == Self.unicast && table != Self.localTable && flags & Self.unusable == 0
+        let isUsable = kind == Self.unicast && table != Self.localTable && flags & Self.unusable == 0
+        /// The first byte of the destination; nil for a default route.
+        var destination: UInt8?
         var interfaces: [Int32] = []
         var (namesInterfaces, hasObject) = (false, false)
         while !reader.isAtEnd {
@@ -117,12 +124,25 @@ extension NetlinkMessage.Route {
                     if UInt32(flags) & Self.unusable == 0 { interfaces.append(index) }
                 }
             case Self.nexthopObject: hasObject = true
+            case Self.destination: destination = attribute.integer(UInt8.self)
             default: break
             }
         }
         self.interfaces = interfaces
+        isDefault = isUsable && Self.leadsToPublicAddresses(family, length, destination)
         // The kernel may name the object and its interfaces, which then count, even if none can be used.
         hasOnlyNexthopObject = hasObject && !namesInterfaces
+    }
+
+    /// Whether a destination is everything, or has the address of a root name server in it (198.41.0.4 and 2001:503:ba3e::2:30).
+    ///
+    /// A wide one may also be multicast (224.0.0.0/4) or private (fc00::/7).
+    private static func leadsToPublicAddresses(_ family: UInt8, _ length: UInt8, _ destination: UInt8?) -> Bool {
+        guard length > 0 else { return true }
+        // From 8 bits on, a route leads to one network, such as 10.0.0.0/8.
+        guard length < 8, let destination else { return false }
+        let address: UInt8 = family == UInt8(AF_INET) ? 198 : 0x20
+        return (address ^ destination) >> (8 - length) == 0
     }
 }
 

@@ -5,8 +5,6 @@ import Synchronization
 
 /// Holds the socket of a ``NetworkMonitor``, and carries out what ``NetworkMonitorState`` decides.
 final class NetlinkSource: Sendable {
-    /// How long changes are collected before the lists are read again.
-    private static let pause = DispatchTimeInterval.milliseconds(50)
     /// Larger than any datagram of the kernel's lists, which have at most 32 KiB.
     private static let bufferSize = 64 << 10
 
@@ -76,7 +74,9 @@ final class NetlinkSource: Sendable {
             switch action {
             case .requestLinks(let sequence): request(UInt16(RTM_GETLINK), sequence)
             case .requestRoutes(let sequence): request(UInt16(RTM_GETROUTE), sequence)
-            case .pause: queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.begin() }
+            case .pause(let duration):
+                let seconds: Double = duration / .seconds(1)
+                queue.asyncAfter(deadline: .now() + seconds) { [weak self] in self?.begin() }
             case .publish(let status): publish(status)
             }
         }

@@ -8,8 +8,8 @@ struct NetworkMonitorState {
         /// Ask the kernel for the list of links, or of routes.
         case requestLinks(sequence: UInt32)
         case requestRoutes(sequence: UInt32)
-        /// Call ``begin()`` after a short pause, in which further changes are ignored.
-        case pause
+        /// Call ``begin()`` after a pause, in which further changes are ignored.
+        case pause(Duration)
         case publish(NetworkStatus)
     }
 
@@ -29,6 +29,11 @@ struct NetworkMonitorState {
     private var staleLists = 0
     /// After so many of them, what was read counts all the same: on a busy router no list may be read in peace.
     private static let maximumStaleLists = 5
+    /// How long changes are collected before the lists are read again.
+    private static let shortestPause = Duration.milliseconds(50)
+    /// While routes change all the time, each pause is twice as long as the last one, up to this.
+    private static let longestPause = Duration.seconds(10)
+    private var nextPause = NetworkMonitorState.shortestPause
     /// The interfaces that are up, have a carrier and are not the loopback interface.
     private var interfaces: Set<Int32> = []
     private var hasDefaultRoute = false
@@ -55,6 +60,8 @@ struct NetworkMonitorState {
     /// Takes note that the kernel does not answer: the status is unknown until something changes.
     mutating func failed() -> [Action] {
         phase = .idle
+        staleLists = 0
+        nextPause = Self.shortestPause
         return publish(.unknown)
     }
 
@@ -97,6 +104,7 @@ struct NetworkMonitorState {
             // A route that is missing from such a list may have been there a moment earlier.
             guard !isStale else { return listIsStale(hasDefaultRoute ? .reachable : .unknown) }
             staleLists = 0
+            nextPause = Self.shortestPause
             phase = .idle
             return publish(hasDefaultRoute ? .reachable : .unreachable)
         case .failure(let number): return refused(number)
@@ -121,15 +129,17 @@ struct NetworkMonitorState {
     /// Reads the lists again, and lets what was read count after too many lists of this kind.
     private mutating func listIsStale(_ status: NetworkStatus) -> [Action] {
         staleLists += 1
-        guard staleLists >= Self.maximumStaleLists else { return pause() }
+        let pausing = pause()
+        if !pausing.isEmpty { nextPause = min(nextPause * 2, Self.longestPause) }
+        guard staleLists >= Self.maximumStaleLists else { return pausing }
         staleLists = 0
-        return publish(status) + pause()
+        return publish(status) + pausing
     }
 
     private mutating func pause() -> [Action] {
         guard phase != .pausing else { return [] }
         phase = .pausing
-        return [.pause]
+        return [.pause(nextPause)]
     }
 
     private mutating func publish(_ status: NetworkStatus) -> [Action] {

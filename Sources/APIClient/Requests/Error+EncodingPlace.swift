@@ -1,5 +1,3 @@
-import ApproovBase
-
 extension Error {
     /// What to check after a value could not be encoded.
     ///
@@ -8,6 +6,6 @@ extension Error {
         guard case EncodingError.invalidValue(_, let context) = self as any Error, !context.codingPath.isEmpty else {
             return "check its encode(to:)"
         }
-        return "check the value of " + context.codingPath.map { LoggableText.name($0.stringValue) }.joined(separator: ".")
+        return "check the value of " + context.codingPath.place
     }
 }

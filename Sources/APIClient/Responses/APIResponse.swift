@@ -72,10 +72,20 @@ public struct APIResponse: Sendable {
                 return own.count >= type.count - 1 && own.hasPrefix(type[..<star]) && own.hasSuffix(suffix)
             }
         guard !isAccepted else { return }
-        throw refusal(
-            .unexpectedMediaType,
-            "\(host) answered with the media type \"\(LoggableText.quoted(own))\", not with \(mediaTypes.joined(separator: " or "))")
+        // The value comes from the server: only what a media type may be is shown.
+        let named = own.isEmpty ? "no media type" : Self.isPlain(own) ? "the media type \"\(own)\"" : "a malformed media type"
+        throw refusal(.unexpectedMediaType, "\(host) answered with \(named), not with \(mediaTypes.joined(separator: " or "))")
     }
+
+    /// Whether a text is `type/subtype` with the characters of tokens (RFC 9110, section 5.6.2), and at most 100 bytes long.
+    private static func isPlain(_ type: String) -> Bool {
+        guard type.utf8.count <= 100 else { return false }
+        let parts = type.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(tokenCharacters.contains) }
+    }
+
+    /// The characters of tokens, without capital letters.
+    private static let tokenCharacters = Set("abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~".utf8)
 
     func refusal(_ code: APIError.Code, _ message: String) -> APIError { APIError(.init(code, message), response: self) }
 

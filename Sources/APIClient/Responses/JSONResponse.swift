@@ -1,4 +1,3 @@
-import ApproovBase
 public import Foundation
 
 /// Decodes a response in JSON (RFC 8259).
@@ -31,6 +30,9 @@ public struct JSONResponse<Value: Decodable>: ResponseDeserializer {
         self.decoder = decoder
     }
 
+    /// `application/json`; nil if ``mediaTypes`` lacks it.
+    public var accept: String? { mediaTypes.isEmpty || mediaTypes.contains("application/json") ? "application/json" : nil }
+
     /// Decodes the value.
     ///
     /// - Parameter response: The response.
@@ -52,7 +54,7 @@ extension Error {
     /// What does not fit; Foundation's own text may contain the content.
     fileprivate var decodingPlace: String {
         func place(_ path: [any CodingKey]) -> String {
-            path.isEmpty ? "the content" : path.map { LoggableText.name($0.stringValue) }.joined(separator: ".")
+            path.isEmpty ? "the content" : path.place
         }
         return switch self as any Error {
         case DecodingError.keyNotFound(let key, let context): "\(place(context.codingPath + [key])) is missing"

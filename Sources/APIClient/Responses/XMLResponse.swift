@@ -15,6 +15,12 @@ public struct XMLResponse: ResponseDeserializer {
         self.mediaTypes = mediaTypes
     }
 
+    /// `application/xml, text/xml`, without those that ``mediaTypes`` lacks; nil if it has neither.
+    public var accept: String? {
+        let types = ["application/xml", "text/xml"].filter { mediaTypes.isEmpty || mediaTypes.contains($0) }
+        return types.isEmpty ? nil : types.joined(separator: ", ")
+    }
+
     private static let encodings: Set = ["utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be"]
 
     /// Reads the document, and returns its root element.

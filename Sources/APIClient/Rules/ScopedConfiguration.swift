@@ -2,7 +2,9 @@ public import Approov
 
 /// What rules set for the requests that they match.
 public struct ScopedConfiguration: Sendable {
-    /// Headers to add, by name; a header that the request has already is not replaced.
+    /// Headers to add, by name; a header that the request or the client sets is not replaced.
+    ///
+    /// One that comes only from the wrapped session's `httpAdditionalHeaders` is replaced.
     ///
     /// A header whose name is unknown, such as `X-User`, may be a secret: observers of the session do not see its value, and it is not sent
     /// after a redirect to another origin.

@@ -29,10 +29,11 @@ import Synchronization
 /// - it was sent again for this reason before, the renewal failed, or five renewals began in the last 30 s;
 /// - the credential is now another user's, or it is not known whose it was (``Credential/owner``).
 ///
-/// The caller then gets the response.
+/// The caller then gets the response. If only the request itself prevents that it is sent again, such as a stream, the renewal begins all
+/// the same, for later requests.
 ///
-/// **Users:** if the source reports changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and each change
-/// wipes the session.
+/// **Users:** if the source reports changes of the user (``CredentialSource/userChanges``), the session tracks its requests, and each
+/// change wipes the session.
 public final class AuthenticatedRequests: CredentialInterceptor {
     private let source: any CredentialSource
     /// ``source``, if it often knows the credential without waiting.
@@ -141,12 +142,11 @@ public final class AuthenticatedRequests: CredentialInterceptor {
 
     /// Renews the refused credential, and decides whether to send the request again.
     package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision {
-        guard let response = exchange.outcome.head, !hasOwn(exchange.request),
-            response.statusCode == 401 && !exchange.isAfterExecution || exchange.isIdempotent, let sent = exchange.sent,
-            let url = try? TransportURL(of: sent), isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
-        else { return .doNotRetry }
-        let challenges = AuthenticationChallenges(response)
-        guard !challenges.isScopeInsufficient, !challenges.concernAttestationAlone else { return .doNotRetry }
+        guard let refused = refusedValue(of: exchange) else { return .doNotRetry }
+        guard exchange.outcome.head?.statusCode == 401 && !exchange.isAfterExecution || exchange.isIdempotent else {
+            beginRenewal(of: refused)
+            return .doNotRetry
+        }
         // One renewal at a time. The one under way may be of another credential, such as the last user's: then this one's comes after it.
         var isLast = false
         while true {
@@ -157,6 +157,27 @@ public final class AuthenticatedRequests: CredentialInterceptor {
             // A credential that is not in use any more is not renewed, but the renewal under way may just have replaced it.
             isLast = renewed == refused || successor != nil
         }
+    }
+
+    /// Begins to renew the refused credential for later requests.
+    package func renewRefused(_ exchange: RequestExchange) {
+        if let refused = refusedValue(of: exchange) { beginRenewal(of: refused) }
+    }
+
+    private func beginRenewal(of refused: String) {
+        // Not a child task, and without the marks of the work that this request is part of: nothing waits for it. Its length is limited.
+        Task { [self] in
+            await WorkMarks.$current.withValue(nil) { _ = await renewal.run(for: refused) { [self] in await renew(refused) } }
+        }
+    }
+
+    /// The credential that a server refused; nil if the request did not carry the source's, or if another one would not help.
+    private func refusedValue(of exchange: RequestExchange) -> String? {
+        guard let response = exchange.outcome.head, !hasOwn(exchange.request), let sent = exchange.sent,
+            let url = try? TransportURL(of: sent), isMeant(url), let refused = sent.value(forHTTPHeaderField: fieldName.rawName)
+        else { return nil }
+        let challenges = AuthenticationChallenges(response)
+        return challenges.isScopeInsufficient || challenges.concernAttestationAlone ? nil : refused
     }
 
     /// The credential that requests get instead of a refused one.

@@ -3,7 +3,7 @@ import Synchronization
 /// A request's pass through a ``RequestGate``: it counts as outgoing from ``begin()`` to ``end()``, or to its release.
 final class GateTicket: Sendable {
     private enum Phase {
-        /// Interceptors work on the request. They may wait for a barrier, so a barrier must not wait for them.
+        /// Stations 3 to 6 work on the request. The app's code there may wait for a barrier, so a barrier must not wait for them.
         case prepared
         case outgoing
         /// Retriers look at the response. They may wait for a barrier, too.
@@ -27,6 +27,11 @@ final class GateTicket: Sendable {
     func begin() throws {
         guard gate.begin() else { throw GateClosed() }
         phase.withLock { $0 = .outgoing }
+    }
+
+    /// Takes back ``begin()``, because nothing was sent and the request is prepared again.
+    func withdraw() {
+        if change(to: .prepared, from: .outgoing) { gate.end() }
     }
 
     /// Does work, for which no barrier waits.

@@ -28,6 +28,9 @@ package protocol CredentialInterceptor: RequestInterceptor {
 
     /// Renews a refused credential, which may wait, and decides whether to send the request again.
     func retryRefused(_ exchange: RequestExchange) async -> RetryDecision
+
+    /// Begins to renew a refused credential for later requests, without a wait: this request cannot be sent again.
+    func renewRefused(_ exchange: RequestExchange)
 }
 
 /// The value of a header that an interceptor adds, or that it is not known yet.

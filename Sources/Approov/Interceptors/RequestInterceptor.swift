@@ -3,7 +3,7 @@ public import FoundationNetworking
 /// Changes requests before they are sent, and decides whether they are sent again.
 ///
 /// Write an interceptor to add headers that every request needs, such as Authorization. Interceptors do not send requests themselves. They
-/// must not change the scheme, host or port of a request.
+/// must not change the scheme, host or port of a request. The session's timeouts do not end what an interceptor waits for: bound its waits.
 ///
 /// ```swift
 /// struct Authorizing: RequestInterceptor {

@@ -1,3 +1,4 @@
+internal import ApproovBase
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
@@ -65,9 +66,21 @@ extension ApproovSession {
     nonisolated(nonsending) public func upload(
         for request: URLRequest, fromFile file: URL, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> (Data, HTTPURLResponse) {
-        guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
         let observation = RequestObservation(onUpload: onProgress)
-        return try await data(for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
+        return try await data(for: request, body: .file(path: Self.path(of: file)), observation: observation)
+    }
+
+    /// The path of a file to upload.
+    ///
+    /// - Throws: ``ApproovError`` with code `bodyFailed` when the URL is not that of a file on this machine, or could mean another file.
+    static func path(of file: URL) throws -> String {
+        guard let path = file.localPath else {
+            throw ApproovError(
+                .bodyFailed,
+                "the URL of the file to upload is not that of a file on this machine, or has %00 or %2F in its path: make it with"
+                    + " URL(filePath:)")
+        }
+        return path
     }
 
     /// Performs a request with any kind of body, such as a stream, and reads the whole response.

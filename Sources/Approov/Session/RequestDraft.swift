@@ -5,6 +5,14 @@ import HTTPTypes
 
 /// A request on its way through the stations: the caller's, with what the stations have added so far.
 struct RequestDraft: Sendable {
+    /// The wrapped session's additional headers in a draft.
+    struct Defaults: Sendable {
+        /// The fields that the request had before.
+        let own: HTTPFields
+        /// The additional headers; without those that an interceptor replaced.
+        var fields: HTTPFields
+    }
+
     /// The request of the caller, or as the last interceptor left it that may change anything.
     ///
     /// Without what the session and the interceptors added since, and without what stations 4 to 6 add.
@@ -13,6 +21,8 @@ struct RequestDraft: Sendable {
     var body: RequestBody
     /// The header fields to send.
     var fields: HTTPFields
+    /// What an addition of an interceptor may replace; nil for a session without additional headers.
+    var defaults: Defaults?
     /// The method; valid from the end of station 3 on.
     var method = HTTPRequest.Method.get
     /// The longest time without any progress; valid from the end of station 3 on.
@@ -61,6 +71,26 @@ struct RequestDraft: Sendable {
         if let addedTimeout, changed.timeoutInterval != addedTimeout / .seconds(1) { self.addedTimeout = nil }
     }
 
+    /// Adds a field of an interceptor unless the request has one; a field that only the session's additional headers added is replaced.
+    ///
+    /// - Throws: ``ApproovError`` with code `badRequest`, which names the field, when its name or value is not allowed in a header.
+    mutating func add(_ name: String, _ value: String) throws {
+        if defaults != nil, let parsed = HTTPField.Name(name), isDefault(parsed) {
+            fields.removeAll { $0.name == parsed }
+            // Another interceptor's addition must not replace this one.
+            defaults?.fields.removeAll { $0.name == parsed }
+            // An interceptor before this one may have put the session's fields into the request.
+            if request.value(forHTTPHeaderField: name) != nil { request.setValue(nil, forHTTPHeaderField: name) }
+        }
+        try fields.appendMissing(name, value)
+    }
+
+    /// Whether what the draft has under a name comes from the session's additional headers alone.
+    private func isDefault(_ name: HTTPField.Name) -> Bool {
+        guard let defaults, !defaults.own.scan(for: name), let value = defaults.fields.scanJoinedValue(of: name) else { return false }
+        return fields.scanJoinedValue(of: name) == value
+    }
+
     /// Takes a request in place of ``current``.
     ///
     /// - Parameter changed: The request, whose URL was checked.
@@ -101,6 +131,7 @@ struct RequestDraft: Sendable {
         if let call = observation.call { request.options.onTimings = call.onTimings }
         request.options.group = group
         request.options.control = observation.control
+        if case .stream = body { request.options.canBeMadeAgain = false }
         request.options.cancellation = observation.cancellation
         return request
     }

@@ -81,7 +81,10 @@ struct RequestPerformer: Sendable {
             }
             let answered = try? outcome.get()
             if !stations.validation.isOff { outcome = await validated(outcome, observation) }
-            guard stations.response.asksRetriers(about: first, attempt: progress.attempt) else { return try outcome.get() }
+            guard stations.response.asksRetriers(about: first, attempt: progress.attempt) else {
+                if let answered { try stations.response.renewRefused(answered, first, hasLeftOrigin: step.hasLeftOrigin) }
+                return try outcome.get()
+            }
             // A response that a validator refused counts at the gate, too, until it is known whether the request is sent again.
             let ticket = stations.gate.gate == nil ? nil : answered?.ticket
             // A barrier may begin while the retriers decide, and it must not begin before the body has ended.

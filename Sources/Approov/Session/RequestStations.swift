@@ -5,8 +5,8 @@ import HTTPClient
 
 /// The stations of a request, from the app to the network, in their order.
 ///
-/// ``pass(_:by:_:)`` takes one step of a request through all of them; every redirect and every retry is another pass. Each station is a type
-/// with one job, and one that is switched off costs nothing.
+/// ``pass(_:by:_:)`` takes one step of a request through all of them; every redirect and every retry is another pass. Each station is a
+/// type with one job, and one that is switched off costs nothing.
 ///
 /// A pass begins with the caller's own request, or with the one that a redirect asks for, without what stations 2 to 6 added to an earlier
 /// step. Before a byte of the request leaves stations 4 to 8, stations 4 to 6 have run against the configuration in force at that moment.
@@ -137,13 +137,15 @@ final class RequestStations: Sendable {
         try defaults.finish(&prepared)
         if let probe = observation.probe { probe.note(prepared, of: step, observation.flight) }
 
-        // 0 gate, its second half: an interceptor may have waited for a barrier. Until here no barrier waits for this request.
-        try ticket?.begin()
-
         var isRechecked = false
         var isTokenReplaced = false
         var liveKey = LiveKey()
-        for attempt in 1...Self.maximumAttempts {
+        var attempt = 0
+        while attempt < Self.maximumAttempts {
+            attempt += 1
+            // The app's code at stations 4 to 6 may wait for a barrier, which must then not wait for this request.
+            ticket?.withdraw()
+
             // 7 way, its first half: keys may have to be fetched. That comes here, so that what stations 4 to 6 add does not age meanwhile.
             if let keys = way.liveKeys(under: hop) {
                 liveKey = try await observation.waiting { [liveKey] in try await liveKey.fetched(from: keys, by: deadline) }
@@ -201,16 +203,15 @@ final class RequestStations: Sendable {
             }
             // The task may have been suspended meanwhile. What stations 4 to 6 added ages while it is.
             if let control = observation.control, control.isSuspended {
-                if let ticket {
-                    // Nothing was sent yet, so no barrier must wait for this request. It begins again once the task resumes.
-                    ticket.end()
-                    throw GateTicket.GateClosed()
-                }
-                try await wait(for: control, by: deadline, observation)
+                try await waitAgain(for: control, by: deadline, observation, ticket)
                 hop = try allowedHop(of: step)
+                attempt -= 1
                 continue
             }
             do {
+                // 0 gate, its second half: stations 3 to 6 may have waited for a barrier. Until here no barrier waits for this request.
+                try ticket?.begin()
+
                 // 7 way
                 let route = try way.route(for: step, under: hop, liveKey: liveKey.key)
 
@@ -242,6 +243,11 @@ final class RequestStations: Sendable {
                     response: received, to: step, prepared: prepared, draft: draft,
                     demandsTLS: hop.isEvaluated || token.hasToken(draft.fields), isOblivious: route != nil,
                     ticket: observation.isStreamed ? nil : ticket)
+            } catch let error as TransportError where error.code == .suspended && draft.body.canBeSentAgain {
+                // The task was suspended while the transport connected. Nothing was sent.
+                if let control = observation.control { try await waitAgain(for: control, by: deadline, observation, ticket) }
+                hop = try allowedHop(of: step)
+                attempt -= 1
             } catch let error as TransportError where error.code == .rulesChanged && draft.body.canBeSentAgain {
                 // A newer configuration came into force while the transport connected. Nothing was sent.
                 hop = try allowedHop(of: step)
@@ -270,6 +276,19 @@ final class RequestStations: Sendable {
         throw ApproovError(
             .networkingError,
             "the configuration changed again and again, or the task was suspended, while the request was prepared; try again")
+    }
+
+    /// Waits until the app resumes the request's task, of which nothing was sent yet.
+    ///
+    /// - Throws: `GateClosed` for a request with a ticket, which passes the gate again once its task resumes.
+    private func waitAgain(
+        for control: TransferControl, by deadline: RequestDeadline, _ observation: RequestObservation, _ ticket: GateTicket?
+    ) async throws {
+        if let ticket {
+            ticket.end()
+            throw GateTicket.GateClosed()
+        }
+        try await wait(for: control, by: deadline, observation)
     }
 
     /// Waits until the app resumes the request's task.

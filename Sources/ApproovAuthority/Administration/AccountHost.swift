@@ -76,11 +76,24 @@ public struct AccountHost: Sendable {
         }
     }
 
+    /// Reads all hosts, ordered by name.
+    ///
+    /// - Throws: ``AuthorityError`` with code `storeDamaged` when a host cannot be read; the database's errors.
     static func all(in database: Database) throws -> [AccountHost] {
         try Row.fetchAll(database, sql: "SELECT name, settings, addedAt FROM host ORDER BY name").map { row in
+            let name: String = try row.value("name")
             let text: String = try row.value("settings")
-            let json = try JSONValue(reading: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
-            return try AccountHost(name: row.value("name"), settings: HostSettings(json: json), addedAt: row.value("addedAt"))
+            let addedAt: Int64? = try row.value("addedAt")
+            do {
+                let json = try JSONValue(reading: Array(text.utf8), limit: DynamicConfiguration.maximumBytes)
+                return try AccountHost(name: name, settings: HostSettings(json: json), addedAt: addedAt)
+            } catch {
+                // The operator has not mistyped it: every host was checked before it was stored.
+                throw AuthorityError(
+                    .storeDamaged,
+                    "the store's host \(LoggableText.quoted(name)) cannot be read; correct its row, or restore the store from a backup",
+                    cause: error)
+            }
         }
     }
 

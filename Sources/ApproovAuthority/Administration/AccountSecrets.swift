@@ -13,8 +13,9 @@ struct AccountSecrets: Sendable {
 
     /// How long the previous secret still verifies tokens after the overlap, in seconds.
     ///
-    /// This is the default lifetime of tokens; `serve` may set another one.
-    static let tokenLifetime = Int64(TokenLifetime.standard)
+    /// This is the longest lifetime that an operator may choose: the store does not know the lifetime that `serve` was started with, and a
+    /// shorter time would refuse genuine tokens.
+    static let tokenLifetime = Int64(TokenLifetime.allowed.upperBound)
 
     let current: AccountSecret
     let previous: Previous?

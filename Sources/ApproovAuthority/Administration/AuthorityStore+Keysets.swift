@@ -3,6 +3,9 @@ internal import Attestation
 internal import GRDB
 
 extension AuthorityStore {
+    /// The most keysets for tokens: a verifier with all of them must have room for the two account secrets of an overlap.
+    private static let maximumTokenKeysets = TokenVerifier.maximumKeys - 2
+
     /// The account's keysets, oldest first.
     public var keysets: [Keyset] { snapshot.keysets }
 
@@ -11,7 +14,8 @@ extension AuthorityStore {
     ///   - algorithm: RS256 (2048 bits) or ES256.
     ///   - kid: The key identifier: 1 to 64 letters, digits, `.`, `_` or `-`.
     ///   - use: What the keyset signs. No host can name a keyset for custom JWTs; the newest of these signs.
-    /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`.
+    /// - Throws: ``AuthorityError`` with code `malformedKeyset` when the algorithm or identifier is not allowed; with code `keysetExists`;
+    ///   with code `tooManyKeysets` when the account already has 62 keysets for tokens.
     public func addKeyset(_ algorithm: TokenAlgorithm, kid: String, use: KeysetUse = .token) async throws {
         try Self.checkNewKeyset(kid: kid)
         guard algorithm != .hs256 else {
@@ -32,6 +36,14 @@ extension AuthorityStore {
                 arguments: [kid, algorithm.rawValue, use.rawValue, pem, now])
             guard database.changesCount == 1 else {
                 throw AuthorityError(.keysetExists, "the account already has a keyset \(kid); choose another kid")
+            }
+            guard use == .token else { return }
+            let count = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM keyset WHERE use = ?", arguments: [use.rawValue]) ?? 0
+            guard count <= Self.maximumTokenKeysets else {
+                throw AuthorityError(
+                    .tooManyKeysets,
+                    "the account already has \(Self.maximumTokenKeysets) keysets for tokens, and a verifier holds no more; remove one "
+                        + "(approov keyset -remove KID)")
             }
         }
     }

@@ -6,8 +6,8 @@ internal import X509
 
 /// The keys and certificates of an authority whose operator provides none.
 ///
-/// It consists of a root certificate, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so it
-/// can replace the server's key without losing a client (`AuthorityStore.rotateServerKey()`).
+/// It consists of a root certificate, a server certificate under that root, and a backup key. Clients already know the backup key's pin, so
+/// it can replace the server's key without losing a client (`AuthorityStore.rotateServerKey()`).
 ///
 /// A renewed certificate keeps the key, so the pins stay the same.
 public struct ServerIdentity: Sendable {
@@ -83,6 +83,16 @@ public struct ServerIdentity: Sendable {
     func needsRenewal(hosts: [String], now: Date) -> Bool {
         notAfter.timeIntervalSince(now) < Self.certificateLifetime / 2 || !validity.contains(now) || !rootValidity.contains(now)
             || !Set(hosts).isSubset(of: self.hosts)
+    }
+
+    /// When the certificate was made by a rotation or a renewal; nil if it is the first one, which was made together with the root.
+    ///
+    /// The store has no other record of these times.
+    var remadeAt: Date? {
+        let made = validity.lowerBound.addingTimeInterval(Self.certificateBackdate)
+        let rootMade = rootValidity.lowerBound.addingTimeInterval(Self.rootBackdate)
+        // Certificates have whole seconds.
+        return abs(made.timeIntervalSince(rootMade)) < 1 ? nil : made
     }
 
     /// The same keys with a new certificate, and with a new root certificate if the present one is not valid now.

@@ -23,6 +23,9 @@ public struct ARC: Hashable, Sendable {
     /// The time when the code was made, to the second; 1970 for an oblivious host.
     public let issuedAt: Date
 
+    /// The size of the account's key, in bytes: that of AES-128.
+    static let keySize = 16
+
     private static let version: UInt8 = 1
     private static let size = 16
     private static let hintSize = 4

@@ -21,6 +21,9 @@ struct ChallengeMint: Sendable {
     /// The lifetime of a challenge that a client asks for, in seconds.
     static let freshLifetime: Int64 = 60
 
+    /// The size of the key, in bytes.
+    static let keySize = 32
+
     private static let label = Array("approov-challenge".utf8)
     private static let boundLabel = Array("approov-challenge-for-key".utf8)
     private static let nonceSize = 16

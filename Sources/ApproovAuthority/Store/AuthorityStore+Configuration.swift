@@ -87,13 +87,15 @@ extension AuthorityStore {
     /// apps then accept no more configurations, and keep the pins that they have, until they receive the new initial configuration.
     /// - Parameter epoch: The new epoch, higher than any used since the backup; nil for the next one.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the epoch is not higher than the current one or not below 2^53;
-    ///   with code `storeUnusable`.
+    ///   with code `storeUnusable` or `storeDamaged`.
     public func startEpoch(_ epoch: Int64? = nil) async throws {
         let key = P256.Signing.PrivateKey()
         let now = now
         let lifetime = configurationLifetime
         try await change { database in
-            let current = try Int64.fetchOne(database, sql: "SELECT epoch FROM account") ?? 0
+            guard let current = try Row.fetchOne(database, sql: "SELECT epoch FROM account")?.safeInteger("epoch") else {
+                throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
+            }
             let next = epoch ?? current + 1
             guard next > current, next < 1 << 53 else {
                 throw AuthorityError(
@@ -117,7 +119,7 @@ extension AuthorityStore {
         return try await change { database in
             // Another process on the same folder may have signed one already.
             let row = try Row.fetchOne(database, sql: "SELECT issuedAt, expiresAt FROM configuration ORDER BY version DESC LIMIT 1")
-            guard Self.isDue(try row.map { try ($0.value("issuedAt"), $0.value("expiresAt")) }, now: now) else { return false }
+            guard Self.isDue(try row.map { try ($0.safeInteger("issuedAt"), $0.safeInteger("expiresAt")) }, now: now) else { return false }
             try ConfigurationIssue.issue(in: database, now: now, lifetime: lifetime)
             return true
         }

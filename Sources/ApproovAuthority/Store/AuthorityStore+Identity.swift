@@ -27,11 +27,13 @@ extension AuthorityStore {
     /// The authority uses the new key from its next start, and then signs a configuration with the new pins, so that apps refuse the old
     /// key: if several authorities run on the store, stop all of them before you start the first one. An app that has not fetched that
     /// configuration by the next rotation can no longer reach the authority, so wait for a configuration's lifetime between two rotations.
+    /// - Parameter interval: Refuses the rotation if the certificate was rotated or renewed less than this time ago; nil to allow it at any
+    ///   time. The store knows only the date of the certificate, so it cannot tell a rotation from a renewal.
     /// - Returns: The new identity.
     /// - Throws: ``AuthorityError`` with code `invalidConfiguration` when the store has no server key, or the authority has not been served
-    ///   with its key since the last rotation; with code `identityFailed` or `storeUnusable`.
+    ///   with its key since the last rotation; with code `rotationTooSoon`; with code `identityFailed` or `storeUnusable`.
     @discardableResult
-    public func rotateServerKey() async throws -> ServerIdentity {
+    public func rotateServerKey(unlessWithin interval: Duration? = nil) async throws -> ServerIdentity {
         let date = time.date
         return try await change { database in
             guard let saved = try Self.identity(in: database) else {
@@ -46,6 +48,12 @@ extension AuthorityStore {
                     .invalidConfiguration,
                     "the authority was last served with another key than the store's, which was rotated since, or with --tls-cert; first "
                         + "restart approov serve, without --tls-cert, and wait until apps have the store's pins")
+            }
+            if let interval, let remade = saved.remadeAt, date.timeIntervalSince(remade) < interval / .seconds(1) {
+                throw AuthorityError(
+                    .rotationTooSoon,
+                    "the authority's certificate was made at \(remade.ISO8601Format()), by a rotation or a renewal; an app that has not "
+                        + "contacted the authority since a rotation can never reach it after another one; wait for months, or add --yes")
             }
             let identity = try saved.rotated(now: date)
             try Self.save(identity, in: database)

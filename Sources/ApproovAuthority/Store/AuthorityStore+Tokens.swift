@@ -7,8 +7,8 @@ internal import Crypto
 extension AuthorityStore {
     /// Creates a verifier with the account's current keys.
     ///
-    /// These are the account secret, the previous secret until 300 seconds after its overlap, and the public keys of the keysets that sign
-    /// tokens.
+    /// These are the account secret, the previous secret until a day after its overlap (the longest lifetime of a token), and the public
+    /// keys of the keysets that sign tokens.
     /// - Parameter audience: The host that tokens must be for; nil for any.
     /// - Returns: The verifier.
     /// - Throws: `TokenError` with code `unknownKey` when the account has more keysets than one verifier holds.

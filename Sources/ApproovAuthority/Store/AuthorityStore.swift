@@ -44,7 +44,8 @@ public final class AuthorityStore: Sendable {
     init(
         directory: URL, access: StoreAccess, seed: AccountSeed?, configurationLifetime: Duration, time: any TimeSource, schema: StoreSchema
     ) throws {
-        let lifetime = max(2, configurationLifetime.components.seconds)
+        // At most so long that the sum with a time cannot overflow.
+        let lifetime = min(max(2, configurationLifetime.components.seconds), positiveSafeIntegers.upperBound)
         let now = Int64(time.date.timeIntervalSince1970)
         database = try StoreDatabase(directory: directory, access: access, schema: schema) { database in
             try Self.create(seed ?? AccountSeed(), in: database, now: now, lifetime: lifetime)
@@ -126,7 +127,7 @@ public final class AuthorityStore: Sendable {
     /// - Throws: The errors of `change`.
     func replaceChallengeKey(_ key: SymmetricKey) async throws -> Bool {
         guard snapshot.challenges.key == key else { return false }
-        let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(32)))
+        let (old, new) = (key.withUnsafeBytes { Data($0) }, Data(SystemRandom.bytes(ChallengeMint.keySize)))
         return try await change { database in
             try database.execute(
                 sql: "UPDATE account SET challengeKey = ?, purgedThrough = 0 WHERE challengeKey = ?", arguments: [new, old])
@@ -145,8 +146,8 @@ public final class AuthorityStore: Sendable {
                 INSERT INTO account (id, name, epoch, secret, configurationKey, challengeKey, arcKey) VALUES (1, ?, 1, ?, ?, ?, ?)
                 """,
             arguments: [
-                seed.account, Data(seed.secret.bytes), seed.configurationKey.rawRepresentation, Data(SystemRandom.bytes(32)),
-                Data(SystemRandom.bytes(16)),
+                seed.account, Data(seed.secret.bytes), seed.configurationKey.rawRepresentation,
+                Data(SystemRandom.bytes(ChallengeMint.keySize)), Data(SystemRandom.bytes(ARC.keySize)),
             ])
         for (flag, action) in EvidenceAppraiser.standardPolicy {
             try database.execute(

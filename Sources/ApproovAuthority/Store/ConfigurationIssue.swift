@@ -19,14 +19,14 @@ enum ConfigurationIssue {
             throw AuthorityError(.storeDamaged, "the store has no account; restore it from a backup")
         }
         let row = try Row.fetchOne(database, sql: "SELECT version, issuedAt FROM configuration ORDER BY version DESC LIMIT 1")
-        let newest: Int64 = try row?.value("version") ?? 0
+        let newest = try row?.safeInteger("version") ?? 0
         // Clients take the latest issuedAt that they accepted as the earliest time: if the clock was ahead once, the next version must
         // still be valid then.
-        let now = max(now, try row?.value("issuedAt") ?? now)
+        let now = max(now, try row?.safeInteger("issuedAt") ?? now)
         let hosts = try AccountHost.all(in: database)
         let configuration = try DynamicConfiguration(
-            account: account.value("name"), epoch: account.value("epoch"), version: newest + 1, issuedAt: now, expiresAt: now + lifetime,
-            hosts: Dictionary(hosts.map { ($0.name, $0.settings) }) { first, _ in first },
+            account: account.value("name"), epoch: account.safeInteger("epoch"), version: newest + 1, issuedAt: now,
+            expiresAt: now + lifetime, hosts: Dictionary(hosts.map { ($0.name, $0.settings) }) { first, _ in first },
             managedTrustRoots: String.fetchAll(database, sql: "SELECT pin FROM managedTrustRoot ORDER BY pin"),
             oblivious: AuthorityStore.obliviousSettings(in: database), authorityPins: AuthorityStore.endpoint(in: database)?.pins,
             configKeys: newKey.map { [PublicJWK($0.publicKey)] })

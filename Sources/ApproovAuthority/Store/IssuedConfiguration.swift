@@ -21,8 +21,8 @@ struct IssuedConfiguration: Sendable {
                 """)
         return try rows.map { row in
             try IssuedConfiguration(
-                version: row.value("version"), signed: SignedConfiguration(serialized: [UInt8](row.value("document") as Data)),
-                issuedAt: row.value("issuedAt"), expiresAt: row.value("expiresAt"), changesKeys: row.value("changesKeys"))
+                version: row.safeInteger("version"), signed: SignedConfiguration(serialized: [UInt8](row.value("document") as Data)),
+                issuedAt: row.safeInteger("issuedAt"), expiresAt: row.safeInteger("expiresAt"), changesKeys: row.value("changesKeys"))
         }
     }
 }

@@ -51,12 +51,13 @@ final class StoreSnapshot: Sendable {
         }
         generation = try account.value("generation")
         self.account = try account.value("name")
-        epoch = try account.value("epoch")
+        epoch = try account.safeInteger("epoch")
         reportsReasons = try account.value("rejectionReasons")
         claimPolicy = try ClaimPolicy(account)
         acceptsDevelopmentKey = try account.value("acceptsDevelopmentKey")
-        challenges = try ChallengeMint(key: SymmetricKey(data: account.value("challengeKey") as Data), account: account.value("name"))
-        arcKey = try SymmetricKey(data: account.value("arcKey") as Data)
+        let challengeKey = try Self.key("challengeKey", size: ChallengeMint.keySize, of: account)
+        challenges = try ChallengeMint(key: challengeKey, account: account.value("name"))
+        arcKey = try Self.key("arcKey", size: ARC.keySize, of: account)
         do {
             secrets = try AccountSecrets(account)
             developmentKey = try (account.value("developmentKey") as Data?).map { try DevelopmentKey(bytes: [UInt8]($0)) }
@@ -126,6 +127,14 @@ final class StoreSnapshot: Sendable {
         guard let newest else { return [] }
         guard !lacks(version: version, hash: hash) else { return [newest.signed] }
         return configurations.filter { $0.version > version && ($0.changesKeys || $0.version == newest.version) }.map(\.signed)
+    }
+
+    private static func key(_ column: String, size: Int, of account: Row) throws -> SymmetricKey {
+        let bytes: Data = try account.value(column)
+        guard bytes.count == size else {
+            throw AuthorityError(.storeDamaged, "the account's \(column) does not have \(size) bytes; restore the store from a backup")
+        }
+        return SymmetricKey(data: bytes)
     }
 
     private static func readEnvironmentPolicy(_ database: Database) throws -> [RejectionReason: EnvironmentAction] {

@@ -45,15 +45,22 @@ package struct FileLock: Sendable {
 
     /// Runs asynchronous work while no other process or task holds the lock; waits without occupying a thread.
     ///
+    /// - Parameters:
+    ///   - givesUp: Whether to wait no longer; asked again and again during the wait.
+    ///   - body: The work.
+    /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; `Failure` when the file cannot be opened or locked, or the timeout has passed; `CancellationError` when
-    ///   the task is cancelled while it waits.
-    package func withLockHeld<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    ///   the task is cancelled while it waits, or `givesUp` says so.
+    package func withLockHeld<Result: Sendable>(
+        unless givesUp: @Sendable () -> Bool = { false }, _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
         let descriptor = try openFile()
         defer { release(descriptor) }
         let deadline = ContinuousClock.now + timeout
         for byte in [Self.gate, Self.place] {
             while try !isSet(F_WRLCK, onByte: byte, of: descriptor) {
                 guard ContinuousClock.now < deadline else { throw busy }
+                guard !givesUp() else { throw CancellationError() }
                 try await Task.sleep(for: Self.pollInterval)
             }
         }

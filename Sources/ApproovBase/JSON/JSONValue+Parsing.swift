@@ -38,7 +38,8 @@ extension JSONValue {
 
     /// Whether a text has no NUL, and no more opening brackets than it may have levels; true for nearly every text.
     ///
-    /// The inner loop has no branches and counts in bytes, so that the processor compares many bytes at once: every token passes through it.
+    /// The inner loop has no branches and counts in bytes, so that the processor compares many bytes at once: every token passes through
+    /// it.
     private static func isPlainlyShallow(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         // A multiple of every vector's size, and few enough that their number fits in a byte.
         let most = 192
@@ -115,7 +116,7 @@ extension JSONValue {
                     // Names that are equal under Unicode equivalence are two members to jansson and one to Swift.
                     let name = String(cString: key)
                     guard members.updateValue(try convert(member), forKey: name) == nil else {
-                        throw JSONError(.malformedJSON, "the member \(LoggableText.name(name)) occurs twice")
+                        throw JSONError(.malformedJSON, "a member occurs twice")
                     }
                 }
                 iterator = json_object_iter_next(value, current)

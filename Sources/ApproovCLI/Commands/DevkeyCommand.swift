@@ -12,7 +12,9 @@ struct DevkeyCommand: AsyncParsableCommand {
             developmentKey:). The app proves that it has the key and never sends
             it. Its tokens are valid, whatever its executable and environment, and
             their anno claim has dev-key, so that a production API can refuse
-            them.
+            them. A build that passes only by the key gets no secure strings and
+            no custom JWTs: to try these, register the build (approov
+            registration -add).
 
             The key has no effect until the policy accepts it: approov policy
             -setDevelopmentKey on. Keep it out of what you ship: an app with a key

@@ -31,19 +31,23 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             seconds, a whole one 120. Both end when the origin sends nothing for 60
             seconds.
 
-            A client, here a relay, may hold a quarter of the connections. Behind
-            your own balancer all clients count as one: let the balancer speak the
-            PROXY protocol, and name it with --trusted-proxy.
+            A client, here a relay, may hold a quarter of the connections, and
+            three quarters of the 1024 requests that may be open at once
+            (--requests-per-client). So a single relay can use most of the gateway,
+            but no address can keep all others out. Give each a smaller share if
+            the gateway has several relays. Behind your own balancer all clients
+            count as one: let the balancer speak the PROXY protocol, and name it
+            with --trusted-proxy.
 
             If there is no key file, the gateway makes one (mode 0600). --rotate
             adds a new key for each mechanism in use, or only for --kem. A running
             gateway uses it within a second; it accepts the old key for --overlap
             more days and then removes it. Within that time give apps the new key:
-            approov oblivious -set. --overlap 0 needs --yes. Rotate about once a month: when a key is gone,
-            recorded requests that were sealed to it can no longer be opened.
-            Clients prefer X-Wing to X25519, and X25519 to P-256. --kem with --only
-            also ends the keys of the other mechanisms, which older clients may
-            need.
+            approov oblivious -set. --overlap 0 needs --yes. Rotate about once a
+            month: when a key is gone, recorded requests that were sealed to it can
+            no longer be opened. Clients prefer X-Wing to X25519, and X25519 to
+            P-256. --kem with --only also ends the keys of the other mechanisms,
+            which older clients may need.
 
             The gateway serves each request once: it remembers the request's
             encapsulated key for as long as it accepts the request's Date
@@ -54,11 +58,17 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
             knows earlier requests without a Date; --require-date refuses such
             requests. When it stops, it writes FILE.seen beside the keys: the
             earliest date that it accepts, and a part of a hash of each request with
-            a date. The next start goes on from there and removes the file. A
-            gateway that is killed writes no such file: the next one accepts no date
-            up to its start, and requests dated ahead of the clock can then be
-            replayed. Run one process: two gateways do not know each other's
-            requests.
+            a date. The next start removes the file, and goes on from there if the
+            gateway was stopped for at most 30 seconds; after a longer stop it
+            accepts no date up to its start, so for a while POSTs of devices with
+            slow clocks fail. A gateway that is killed writes no such file: the next
+            one accepts no date up to its start, and requests dated ahead of the
+            clock can then be replayed.
+
+            Two gateways do not know each other's requests, so only one may serve
+            with a key file. It locks FILE.serving, which stays beside the keys. A
+            second one waits about 10 seconds for the first to end, and then fails:
+            stop the first, or give the second its own --keys.
 
             Metrics (swift-metrics) are only for programs that embed the library.
             """)
@@ -116,6 +126,15 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         name: .long,
         help: ArgumentHelp("A pin of an origin's key. Repeatable. Default: path validation alone.", valueName: "host=sha256/…"))
     var pin: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How many requests one address may have open at once; the gateway answers 503 to further ones. A relay counts as one address. \
+            Default: \(GatewayConfiguration.Limits().requests * 3 / 4), three quarters of all.
+            """, valueName: "n"))
+    var requestsPerClient: Int?
 
     @OptionGroup var tls: ServerTLSOptions
     @OptionGroup var logs: LogOptions
@@ -186,7 +205,8 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
     func validate() throws {
         guard !rotate else {
             guard listen == nil, allow.isEmpty, pin.isEmpty, tls.tlsCert == nil, tls.tlsKey == nil, caCert == nil, remember == nil,
-                maxMessage == nil, requestTimeout == nil, replayWindow == nil, !requireDate, proxies.trustedProxy.isEmpty
+                maxMessage == nil, requestTimeout == nil, requestsPerClient == nil, replayWindow == nil, !requireDate,
+                proxies.trustedProxy.isEmpty
             else {
                 throw ValidationError("--rotate does not serve: it is only valid with --keys, --kem, --only, --overlap, --yes and --json.")
             }
@@ -214,6 +234,7 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
                 Clients send and receive larger messages in chunks.
                 """)
         }
+        guard (1...1_000_000).contains(requestsPerClient ?? 1) else { throw ValidationError("--requests-per-client must be 1 to 1000000.") }
         guard (1...86_400).contains(requestTimeout ?? 1) else { throw ValidationError("--request-timeout must be 1 to 86400 seconds.") }
         guard (1...86_400).contains(replayWindow ?? 1) else { throw ValidationError("--replay-window must be 1 to 86400 seconds.") }
         guard (1...100_000_000).contains(remember ?? 1) else { throw ValidationError("--remember must be 1 to 100000000 requests.") }
@@ -238,12 +259,14 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         guard let listen, !rotate else { return try rotateKeys() }
         DescriptorLimit.raise()
         let logger = Logger(label: "approov.gateway")
+        let remarks = Remarks(logs, logger)
         var replay = GatewayConfiguration.Replay()
         if let replayWindow { replay.window = .seconds(replayWindow) }
         replay.requiresDate = requireDate
         if let remember { (replay.rememberedDated, replay.rememberedUndated) = (remember, remember) }
         var limits = GatewayConfiguration.Limits()
         if let maxMessage { limits.messageBytes = maxMessage }
+        if let requestsPerClient { limits.requestsPerClient = requestsPerClient }
         if let requestTimeout {
             limits.chunkedRequestTimeout = .seconds(requestTimeout)
             limits.requestTimeout = min(limits.requestTimeout, limits.chunkedRequestTimeout)
@@ -251,11 +274,10 @@ struct GatewayCommand: AsyncParsableCommand, LoggingCommand {
         var configuration = GatewayConfiguration(
             host: listen.host, port: listen.port, allowedOrigins: allow, pins: try pins(),
             trustRootsPEM: try caCert.map { try Files.roots(at: $0).pem },
-            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
+            tls: try tls.files(remarks).map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, replay: replay,
             limits: limits)
         configuration.trustedProxies = proxies.trustedProxy
         let file = GatewayKeyFile(URL(filePath: keys))
-        let remarks = Remarks(logs, logger)
         if !FileManager.default.fileExists(atPath: keys) {
             // All else is checked by now: a gateway that cannot start must not make a key.
             try listen.checkThatItCanBeBound()

@@ -12,7 +12,8 @@ struct KeysetCommand: AsyncParsableCommand {
             Backends then need no secret: the authority publishes the public keys
             at /.well-known/jwks.json. `approov api -add HOST -keySetKID k1` makes
             a host use a key pair. -list shows each pair's key identifier,
-            algorithm and date, the oldest first.
+            algorithm and date, the oldest first. An account has at most 62 key
+            pairs for tokens.
 
             A key pair with -use custom signs custom JWTs (approov customjwt) and
             no tokens: no host can name it, and its public key is not in

@@ -101,7 +101,8 @@ struct RelayCommand: AsyncParsableCommand, LoggingCommand {
         var configuration = RelayConfiguration(
             host: listen.host, port: listen.port, gateway: gateway, gatewayPins: pin,
             gatewayTrustRootsPEM: try caCert.map { try Files.roots(at: $0).pem },
-            tls: try tls.files().map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none, limits: limits)
+            tls: try tls.files(Remarks(logs, logger)).map { .certificate(certificatePEM: $0.certificate, keyPEM: $0.key) } ?? .none,
+            limits: limits)
         configuration.trustedProxies = proxies.trustedProxy
         let relay = try Relay(configuration: configuration, logger: logger, onReady: { Console.line($0.absoluteString) })
         try await ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()

@@ -27,7 +27,9 @@ struct SDKCommand: AsyncParsableCommand {
                 authority on this store, and start them again. Apps already
                 know the backup key and fetch the new pins. An app that has
                 not fetched them by the next rotation can no longer reach the
-                authority: leave months between two rotations.
+                authority: leave months between two rotations. Within 24 hours
+                of a rotation, or of a renewal of the certificate, the command
+                needs --yes.
             approov sdk -newEpoch [--epoch N] --yes
                 Makes a new key, and starts a higher epoch at version 1. Use it
                 after the key was stolen, or after the store was restored from an
@@ -64,7 +66,7 @@ struct SDKCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("With -newEpoch: the number of the new epoch. Default: the next one.", valueName: "number"))
     var epoch: Int64?
 
-    @Flag(name: .long, help: "With -newEpoch: confirm it.")
+    @Flag(name: .long, help: "With -newEpoch, or -rotateServerKey within 24 hours of the last time: confirm it.")
     var yes = false
 
     @OptionGroup var store: StoreOptions
@@ -77,7 +79,8 @@ struct SDKCommand: AsyncParsableCommand {
         ])
         if authority != nil, !isReading { throw ValidationError("--authority is only valid with -getConfig and -getConfigString.") }
         if getConfigString, output.json { throw ValidationError("-getConfigString prints JSON already; leave out --json.") }
-        if !newEpoch, epoch != nil || yes { throw ValidationError("--epoch and --yes are only valid with -newEpoch.") }
+        if !newEpoch, epoch != nil { throw ValidationError("--epoch is only valid with -newEpoch.") }
+        if !newEpoch, !rotateServerKey, yes { throw ValidationError("--yes is only valid with -newEpoch and -rotateServerKey.") }
         if newEpoch, !yes {
             throw ValidationError(
                 "After -newEpoch, apps accept no new configuration until you ship them a new initial configuration. Add --yes to do it.")
@@ -101,7 +104,7 @@ struct SDKCommand: AsyncParsableCommand {
                 "changed the key that signs configurations; running apps accept it; for new apps write a new file: "
                     + "approov sdk -getConfig FILE", store)
         } else if rotateServerKey {
-            let pins = try await store.rotateServerKey().pins
+            let pins = try await store.rotateServerKey(unlessWithin: yes ? nil : .seconds(86_400)).pins
             try report(
                 "replaced the authority's TLS key with its backup; stop every authority on this store, then start them again; their "
                     + "pins are then: " + pins.joined(separator: " "), store)

@@ -178,7 +178,7 @@ struct ServeCommand: AsyncParsableCommand, LoggingCommand {
 
     private func tls(_ remarks: Remarks) throws -> AuthorityConfiguration.TLS {
         guard let tlsCert, let tlsKey else { return .own }
-        let files = try ServerTLSOptions.files(certificate: tlsCert, key: tlsKey)
+        let files = try ServerTLSOptions.files(certificate: tlsCert, key: tlsKey, remarks)
         let chain: [Certificate]
         do {
             chain = try Certificate.all(inPEM: files.certificate)

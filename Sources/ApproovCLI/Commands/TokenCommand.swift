@@ -86,10 +86,12 @@ struct TokenCommand: AsyncParsableCommand {
         } else if let check {
             // Tokens name the host in its canonical spelling.
             let audience = try host.map { try CanonicalHost($0).name }
+            // Outside of the `do`, because its error is not the token's.
+            let verifier = try store.tokenVerifier(audience: audience)
             do {
-                let token = try store.tokenVerifier(audience: audience).verify(check, binding: data.map { .required([$0]) } ?? .ignored)
+                let token = try verifier.verify(check, binding: data.map { .required([$0]) } ?? .ignored)
                 Console.line(String(decoding: token.claims.json.serialized(), as: UTF8.self))
-            } catch let error as TokenError {
+            } catch {
                 let cause = RefusedToken(token: check, error: error).cause(in: store).map { ": \($0)" } ?? ""
                 throw CommandFailure("\(error)\(cause); checked with the account in \(path)")
             }

@@ -1,6 +1,8 @@
+import ApproovBase
 import ArgumentParser
 import CertificatePinning
 import HTTPServing
+import Logging
 
 /// The options `--tls-cert` and `--tls-key`; without them a server speaks plain http, on loopback only.
 struct ServerTLSOptions: ParsableArguments {
@@ -22,14 +24,22 @@ struct ServerTLSOptions: ParsableArguments {
     }
 
     /// Reads the named files; nil without the options.
-    func files() throws -> (certificate: String, key: String)? {
+    /// - Parameter remarks: Warns of a key that every user of this machine can read.
+    /// - Returns: The texts of the files.
+    /// - Throws: `CommandFailure` that names the files when a server could not use them.
+    func files(_ remarks: Remarks) throws -> (certificate: String, key: String)? {
         guard let tlsCert, let tlsKey else { return nil }
-        return try Self.files(certificate: tlsCert, key: tlsKey)
+        return try Self.files(certificate: tlsCert, key: tlsKey, remarks)
     }
 
     /// Reads a server's certificate and its key.
+    /// - Parameters:
+    ///   - certificate: The certificate's file.
+    ///   - key: The key's file.
+    ///   - remarks: Warns of a key that every user of this machine can read.
+    /// - Returns: The texts of the files.
     /// - Throws: `CommandFailure` that names the files when a server could not use them.
-    static func files(certificate: String, key: String) throws -> (certificate: String, key: String) {
+    static func files(certificate: String, key: String, _ remarks: Remarks) throws -> (certificate: String, key: String) {
         let files = (
             certificate: try Files.text(at: certificate, what: "--tls-cert"), key: try Files.text(at: key, what: "--tls-key")
         )
@@ -45,6 +55,10 @@ struct ServerTLSOptions: ParsableArguments {
                 throw CommandFailure("--tls-cert \(certificate): the file is not a certificate in PEM; give the server's own one first")
             }
             throw CommandFailure("--tls-key \(key): the file is not a private key in PEM that can be read; give it without a passphrase")
+        }
+        // Not refused: such a server has worked so far, and the group may have to read the key.
+        if let status = FileStatus(key), status.permissions & 0o007 != 0 {
+            remarks.note("--tls-key \(key): every user of this machine can access the key; run: chmod 600 \(key)", level: .warning)
         }
         return files
     }

@@ -39,6 +39,14 @@ package final class TemporaryFolder: Sendable {
         return path(name)
     }
 
+    /// Writes a file that only its owner may read, such as a key, and returns its path.
+    @discardableResult
+    package func writePrivate(_ text: String, to name: String) throws -> String {
+        let path = try write(text, to: name)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
+    }
+
     /// Copies a folder of files into this one, accessible to their owner only.
     ///
     /// Version control does not keep such modes.

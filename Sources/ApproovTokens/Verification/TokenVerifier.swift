@@ -54,7 +54,8 @@ public struct TokenVerifier: Sendable {
         cachedTokens: Int = 4_096, time: any TimeSource = SystemTimeSource()
     ) throws(TokenError) {
         guard (1...Self.maximumKeys).contains(keys.count) else {
-            throw TokenError(.unknownKey, "a verifier needs 1 to \(Self.maximumKeys) keys")
+            throw TokenError(
+                .unknownKey, "a verifier needs 1 to \(Self.maximumKeys) keys, not \(keys.count); leave out keys that sign no more tokens")
         }
         var entries: [Entry] = []
         for key in keys where !entries.contains(where: { $0.key.kid == key.kid }) {

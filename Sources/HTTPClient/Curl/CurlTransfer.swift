@@ -49,6 +49,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var trailers: [UInt8] = []
     private var headerBytes = 0
     private(set) var isHeadComplete = false
+    /// Whether the head that came last belongs to an interim response (RFC 9110, section 15.2), so that another one follows.
+    private var isInterim = false
     /// When the caller suspended the transfer, in the driver's nanoseconds; nil while it runs.
     var suspendedAt: UInt64?
     /// Whether libcurl holds content of the response that a callback did not take, until the driver ends the pause.
@@ -148,6 +150,12 @@ final class CurlTransfer: @unchecked Sendable {
             failure = CancellationError()
             return false
         }
+        // A stream cannot be handed back; its content waits.
+        guard suspendedAt == nil || wasSent || !options.canBeMadeAgain || upload.hasContent && !upload.canRewind else {
+            failure = TransportError(
+                .suspended, "the request was suspended before it was sent, so nothing was sent; send it again after it is resumed")
+            return false
+        }
         let maySendAgain = isIdempotent && upload.canRewind
         guard !wasSent || maySendAgain else {
             failure = TransportError(
@@ -210,8 +218,9 @@ final class CurlTransfer: @unchecked Sendable {
         }
         let isBlank = line.count <= 2 && line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
         guard isBlank else {
-            // A status line begins another head: the lines before belonged to an interim response.
-            if line.count > 5, line[4] == UInt8(ascii: "/"), line.prefix(4).elementsEqual("HTTP".utf8) {
+            // The blank line alone ends a head: a field line that looks like a status line must not hide the lines before it.
+            if isInterim {
+                isInterim = false
                 head.bytes.removeAll(keepingCapacity: true)
             }
             head.bytes.append(contentsOf: line)
@@ -224,7 +233,10 @@ final class CurlTransfer: @unchecked Sendable {
             failure = TransportError(.malformedResponse, "the server switched protocols (status 101), which the request did not ask for")
             return false
         }
-        guard status >= 200 else { return true }
+        guard status >= 200 else {
+            isInterim = true
+            return true
+        }
         isHeadComplete = true
         head.isDecoded = options.decompresses && upload.offersDecoding && mayHaveContent
         if options.onDownload != nil {
@@ -311,6 +323,7 @@ final class CurlTransfer: @unchecked Sendable {
         isOnHTTP2Connection = false
         easy.forgetRefusal()
         head = CurlExchange.RawHead()
+        isInterim = false
         headerBytes = 0
         trailers = []
     }

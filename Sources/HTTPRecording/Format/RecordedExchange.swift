@@ -142,8 +142,9 @@ extension RecordedExchange {
         return lines
     }
 
-    /// Whether the name cannot lead out of the folder.
+    /// Whether the name cannot lead out of the folder, and has no control characters.
     private static func isPlain(_ name: String) -> Bool {
-        !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+        !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".."
+            && !name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }
     }
 }

@@ -27,11 +27,11 @@ struct RecordingFolder: Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(RecordingName.headSuffix) }.sorted()
         } catch {
-            throw Self.missing("the folder \(path) cannot be read: check the path, or record exchanges into it")
+            throw Self.missing("the folder \(shownPath) cannot be read: check the path, or record exchanges into it")
         }
-        guard !names.isEmpty else { throw Self.missing("the folder \(path) has no recorded exchange: record one into it") }
+        guard !names.isEmpty else { throw Self.missing("the folder \(shownPath) has no recorded exchange: record one into it") }
         guard names.count <= Self.maximumExchanges else {
-            throw Self.missing("the folder \(path) has more than \(Self.maximumExchanges) exchanges: split it")
+            throw Self.missing("the folder \(shownPath) has more than \(Self.maximumExchanges) exchanges: split it")
         }
         var exchanges: [(name: String, exchange: RecordedExchange)] = []
         var room = limit
@@ -39,12 +39,12 @@ struct RecordingFolder: Sendable {
             let bytes = try read(name, upTo: RecordedExchange.maximumBytes)
             room -= bytes.count
             guard room >= 0 else {
-                throw Self.missing("the .json files of the folder \(path) have more than \(limit) bytes together: split it")
+                throw Self.missing("the .json files of the folder \(shownPath) have more than \(limit) bytes together: split it")
             }
             do throws(RecordedExchange.Damage) {
                 exchanges.append((name, try RecordedExchange(parsing: bytes)))
             } catch {
-                throw Self.missing("\(path(of: name)) is damaged: \(error.reason); record the exchange again, or remove the file")
+                throw Self.missing("\(shownPath(of: name)) is damaged: \(error.reason); record the exchange again, or remove the file")
             }
         }
         return exchanges
@@ -54,8 +54,8 @@ struct RecordingFolder: Sendable {
     ///
     /// - Throws: `TransportError` with code `recordingMissing`, which names the file.
     func read(_ name: String, upTo limit: Int) throws(TransportError) -> [UInt8] {
-        let path = path(of: name)
-        guard let file = ReadableFile(path, followsLink: false) else {
+        let path = shownPath(of: name)
+        guard let file = ReadableFile(self.path(of: name), followsLink: false) else {
             let number = errno
             guard number != ELOOP else { throw Self.missing("\(path) is a symbolic link: replace it by the file itself") }
             throw Self.missing("\(path) cannot be opened: \(String(cString: strerror(number))); record the exchange again")
@@ -74,6 +74,12 @@ struct RecordingFolder: Sendable {
     }
 
     func path(of name: String) -> String { path.hasSuffix("/") ? path + name : "\(path)/\(name)" }
+
+    /// The folder's path for an error.
+    var shownPath: String { LoggableText.quoted(path, limit: 1_024) }
+
+    /// A file's path for an error.
+    func shownPath(of name: String) -> String { LoggableText.quoted(path(of: name), limit: 1_024) }
 
     static func missing(_ message: String) -> TransportError { TransportError(.recordingMissing, message) }
 }

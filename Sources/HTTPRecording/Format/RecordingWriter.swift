@@ -54,7 +54,9 @@ final class RecordingWriter: Sendable {
                 ? "takes \(limit) exchanges and is full" : "has a file with the last number, \(RecordingFolder.maximumExchanges)"
             let remedy = isFull && limit < RecordingFolder.maximumExchanges ? "raise maximumExchanges, or record" : "record"
             throw TransportError(
-                .recordingFailed, "\(folder) \(reason), so nothing was sent: \(remedy) into another folder", isSafeToRepeat: true)
+                .recordingFailed,
+                "\(LoggableText.quoted(folder, limit: 1_024)) \(reason), so nothing was sent: \(remedy) into another folder",
+                isSafeToRepeat: true)
         }
         return number
     }
@@ -160,11 +162,12 @@ final class RecordingWriter: Sendable {
     }
 
     private func create(_ name: String, _ content: [UInt8]) throws(FileError) {
-        guard try PrivateFile(path: "\(folder)/\(name)").create(content, removingUnsynchronised: true) else {
+        let path = "\(folder)/\(name)"
+        guard try PrivateFile(path: path).create(content, removingUnsynchronised: true) else {
             throw FileError(
                 .fileWriteFailed,
-                "\(folder)/\(name) exists: another RecordingTransport, of this or another process, records into this folder; give each a"
-                    + " separate folder")
+                "\(LoggableText.quoted(path, limit: 1_024)) exists: another RecordingTransport, of this or another process, records into"
+                    + " this folder; give each a separate folder")
         }
     }
 

@@ -16,7 +16,9 @@ package enum BodyDigest {
     ///   - found: Gets the values that are redacted in the body. They do not count elsewhere in it: a replay sends other ones, which may be
     ///     equal to nothing else.
     /// - Returns: The digest.
-    static func text(of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>, found: inout Set<String>) -> String? {
+    static func text(
+        of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<NotedSecret>, found: inout Set<NotedSecret>
+    ) -> String? {
         guard let bytes = bytes(of: request), let body = try? redactor.body(bytes, request.headerFields, found: &found) else { return nil }
         let redacted = redactor.scrubbed(secrets, of: body, request.headerFields)
         return RedactedText.hexadecimal(SHA256.hash(data: redacted), count: 64)
@@ -27,7 +29,7 @@ package enum BodyDigest {
     /// Such a body may be a secret and nothing else, such as a code of six digits, which readers of the recording find by trying.
     /// The secrets that have a name in it are noted nevertheless, so that the response's body loses them.
     static func recordedText(
-        of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<String>, found: inout Set<String>
+        of request: TransportRequest, _ redactor: Redactor, _ secrets: Set<NotedSecret>, found: inout Set<NotedSecret>
     ) -> String? {
         guard let bytes = bytes(of: request), let digest = text(of: request, redactor, secrets, found: &found) else { return nil }
         return redactor.rules.bodies == .keep || redactor.findsSecrets(in: bytes, request.headerFields) ? digest : nil

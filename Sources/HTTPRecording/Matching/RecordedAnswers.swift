@@ -46,23 +46,32 @@ struct RecordedAnswers: Sendable {
     /// Exchanges with the request's `Range` and conditions come before others, which answer only with the whole content, as servers may. If
     /// the request has none, the exchanges without conditions and those with the whole content answer it in their order.
     ///
-    /// Exchanges with the request's digest come before those without one, of which it is not known whether the body is the same.
+    /// If bodies are compared, exchanges with the request's digest come before those without one, of which it is not known whether the body
+    /// is the same. For a request without a digest, those without one come before all others.
     ///
     /// - Parameters:
     ///   - method: The request's method.
     ///   - text: The request's URL.
     ///   - fields: The request's header fields.
-    ///   - digest: The digest of the request's body; nil to ignore bodies.
+    ///   - digest: The digest of the request's body; nil if it has none.
+    ///   - comparesBodies: Whether the digest counts.
     /// - Returns: The exchange with the name of its file; nil when no exchange answers the request.
     mutating func next(
-        _ method: HTTPRequest.Method, _ text: String, _ fields: HTTPFields, digest: String?
+        _ method: HTTPRequest.Method, _ text: String, _ fields: HTTPFields, digest: String?, comparesBodies: Bool
     ) -> (name: String, exchange: RecordedExchange)? {
         let url = RecordedURL(reference: text)
         let conditions = RequestConditions(fields)
         let candidates = (places[key(method, url)] ?? []).filter { entries[$0].url.covers(url) }
-        let exact = candidates.filter { digest != nil && entries[$0].exchange.bodyDigest == digest }
-        let others = candidates.filter { digest == nil || entries[$0].exchange.bodyDigest == nil }
-        let matching = [exact, others].map { fitting(conditions, among: $0) }.first { !$0.isEmpty } ?? []
+        var groups: [[Int]] = [candidates]
+        if comparesBodies {
+            let withoutDigest = candidates.filter { entries[$0].exchange.bodyDigest == nil }
+            if let digest {
+                groups = [candidates.filter { entries[$0].exchange.bodyDigest == digest }, withoutDigest]
+            } else {
+                groups.insert(withoutDigest, at: 0)
+            }
+        }
+        let matching = groups.map { fitting(conditions, among: $0) }.first { !$0.isEmpty } ?? []
         guard let index = matching.first(where: { !entries[$0].isUsed }) ?? matching.last else { return nil }
         entries[index].isUsed = true
         return (entries[index].name, entries[index].exchange)

@@ -19,10 +19,9 @@ enum BodyFormat {
     private static let xmlTypes: Set<String> = ["application/xml", "text/xml"]
     /// Text in which a tag does not promise XML.
     private static let tagTypes: Set<String> = ["text/html", "text/markdown"]
-    private static let textTypes: Set<String> = [
-        "application/graphql", "application/javascript", "application/toml", "application/x-javascript", "application/x-yaml",
-        "application/yaml",
-    ]
+    private static let textTypes: Set<String> = ["application/graphql", "application/javascript", "application/x-javascript"]
+    /// The ends of the types of YAML (RFC 9512) and TOML, such as `text/x-yaml` and `application/openapi+yaml`.
+    private static let configurationEndings = ["yaml", "yml", "toml"]
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     /// What some servers put before JSON, so that a page of another site cannot load it as a script.
     private static let scriptGuard = Array(")]}'".utf8)
@@ -56,8 +55,15 @@ enum BodyFormat {
             }
     }
 
-    private static func isText(_ type: String) -> Bool {
-        type.hasPrefix("text/") || type.hasSuffix("+yaml") || textTypes.contains(type)
+    private static func isText(_ type: String) -> Bool { type.hasPrefix("text/") || textTypes.contains(type) }
+
+    /// Whether a body is YAML or TOML by its type: there a value may be in other lines than its name, and only a parser could find it.
+    static func isConfiguration(_ fields: HTTPFields) -> Bool {
+        // There may be several fields, of which a client takes one.
+        fields[values: .contentType].contains { value in
+            let type = value.drop { " \t".contains($0) }.prefix { !"; \t".contains($0) }.lowercased()
+            return configurationEndings.contains { type.hasSuffix($0) }
+        }
     }
 
     /// Whether the bytes are UTF-8 without control characters, which binary formats have, such as that of Protocol Buffers.

@@ -22,13 +22,13 @@ struct ByteScrubber {
 
     let secrets: NotedPieces
 
-    init(_ secrets: Set<String>) { self.secrets = NotedPieces(of: secrets.filter { !RedactedText.isRedacted($0) }) }
+    init(_ secrets: Set<NotedSecret>) { self.secrets = NotedPieces(of: secrets.filter { !RedactedText.isRedacted($0.text) }) }
 
     /// Returns the bytes with `REDACTED` in the places of secrets.
     ///
-    /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or a value, and a number in JSON becomes 0.
-    /// In JSON, XML and forms, a string, a text or a value is replaced as a whole if a secret is in it with escapes, references or
-    /// percent-encoding, or if it cannot be read.
+    /// JSON stays JSON, and XML stays XML: a replacement never passes the end of a string, a text or a value, and a number in JSON becomes
+    /// 0. In JSON, XML and forms, a string, a text or a value is replaced as a whole if a secret is in it with escapes, references or
+    /// percent-encoding, or if it cannot be read. In other bytes that is a piece between blanks, quotation marks, `<` and `>`.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
@@ -39,7 +39,7 @@ struct ByteScrubber {
         case .json: scrubbedJSON(bytes)
         case .xml: scrubbedXML(bytes)
         case .form: scrubbedForm(bytes)
-        case .other: scrubbedAsSpelled(bytes.indices, of: bytes, .plain)
+        case .other: scrubbedText(bytes)
         }
     }
 
@@ -49,14 +49,51 @@ struct ByteScrubber {
         return scrubbedAsSpelled(number.indices, of: number, .plain)
     }
 
-    /// Returns a string, a text or a value with `REDACTED` in the places of secrets, or that word alone if one of them is spelled in another
-    /// way.
+    /// Returns a string, a text or a value with `REDACTED` in the places of secrets, or that word alone if one of them is spelled in
+    /// another way.
     func scrubbed(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
         let scrubbed = scrubbedAsSpelled(part, of: bytes, spelling)
-        guard bytes[part].contains(where: { "\\&%+".utf8.contains($0) }) else { return scrubbed }
+        return isClean(part, of: bytes, spelling, scrubbed) ? scrubbed : Array(RedactedText.plain.utf8)
+    }
+
+    /// Returns bytes of an unknown form with `REDACTED` in the places of secrets, and of the pieces that have one in another spelling.
+    private func scrubbedText(_ bytes: [UInt8]) -> [UInt8] {
+        let spelled = placesAsSpelled(in: bytes.indices, of: bytes, .plain)
+        let encoded = encodedPieces(of: bytes)
+        guard !encoded.isEmpty else { return Self.replaced(spelled, in: bytes.indices, of: bytes) }
+        // A secret may be partly in such a piece, and all of it must go.
+        var places: [Range<Int>] = []
+        for place in (spelled + encoded).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = places.last, place.lowerBound <= last.upperBound {
+                places[places.count - 1] = last.lowerBound..<max(last.upperBound, place.upperBound)
+            } else {
+                places.append(place)
+            }
+        }
+        return Self.replaced(places, in: bytes.indices, of: bytes)
+    }
+
+    /// The pieces between blanks, quotation marks, `<` and `>` that have a secret in another spelling than its own.
+    private func encodedPieces(of bytes: [UInt8]) -> [Range<Int>] {
+        var pieces: [Range<Int>] = []
+        for piece in bytes.split(whereSeparator: { Texts.isBlank($0) || "\"'<>".utf8.contains($0) }) {
+            // No spelling of a secret is shorter than the secret. Most pieces have no sign of another spelling.
+            guard piece.count >= Self.minimumLength, Self.mayBeEncoded(piece) else { continue }
+            let part = piece.startIndex..<piece.endIndex
+            if !isClean(part, of: bytes, .plain, scrubbedAsSpelled(part, of: bytes, .plain)) { pieces.append(part) }
+        }
+        return pieces
+    }
+
+    /// Whether a text may spell characters in another way.
+    private static func mayBeEncoded(_ text: ArraySlice<UInt8>) -> Bool { text.contains { "\\&%+".utf8.contains($0) } }
+
+    /// Whether a part without the secrets that are in it as they are spelled, `scrubbed`, has none in another spelling.
+    private func isClean(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling, _ scrubbed: [UInt8]) -> Bool {
+        guard Self.mayBeEncoded(bytes[part]) else { return true }
         let stages = Self.stages(of: bytes[part], spelling)
         let rest = scrubbed.elementsEqual(bytes[part]) ? stages : Self.stages(of: scrubbed[...], spelling)
-        return isClean(stages, rest) ? scrubbed : Array(RedactedText.plain.utf8)
+        return isClean(stages, rest)
     }
 
     /// Whether no stage of a text has a secret that its rest still has; false when one of them cannot be read.
@@ -97,20 +134,36 @@ struct ByteScrubber {
     }
 
     private func scrubbedAsSpelled(_ part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [UInt8] {
-        var output: [UInt8] = []
-        output.reserveCapacity(part.count)
+        Self.replaced(placesAsSpelled(in: part, of: bytes, spelling), in: part, of: bytes)
+    }
+
+    /// Where secrets are in a part as they are spelled, in their order.
+    private func placesAsSpelled(in part: Range<Int>, of bytes: [UInt8], _ spelling: Spelling) -> [Range<Int>] {
+        var places: [Range<Int>] = []
         var shapes = TokenShapes(in: bytes[part])
         var position = part.lowerBound
         while position < part.upperBound {
             if let end = endOfSecrets(in: bytes, at: position, upTo: part.upperBound, spelling, &shapes) {
-                output += RedactedText.plain.utf8
+                places.append(position..<end)
                 position = end
             } else {
-                let end = Self.endOfUnit(in: bytes[..<part.upperBound], at: position, spelling)
-                output += bytes[position..<end]
-                position = end
+                position = Self.endOfUnit(in: bytes[..<part.upperBound], at: position, spelling)
             }
         }
+        return places
+    }
+
+    /// A part with `REDACTED` in places that are in their order and apart from each other.
+    private static func replaced(_ places: [Range<Int>], in part: Range<Int>, of bytes: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(part.count)
+        var position = part.lowerBound
+        for place in places {
+            output += bytes[position..<place.lowerBound]
+            output += RedactedText.plain.utf8
+            position = place.upperBound
+        }
+        output += bytes[position..<part.upperBound]
         return output
     }
 

@@ -9,7 +9,7 @@ enum HeadSecrets {
     ///   - name: The field's name in lower case.
     ///   - isSecret: Whether the name is that of a secret.
     ///   - secrets: Gets the values.
-    static func note(_ value: String, of name: String, isSecret: Bool, _ secrets: inout Set<String>) {
+    static func note(_ value: String, of name: String, isSecret: Bool, _ secrets: inout Set<NotedSecret>) {
         switch name {
         case "cookie": for pair in value.split(separator: ";") { noteCookie(pair, &secrets) }
         // What follows the first pair are attributes, such as the path.
@@ -28,13 +28,39 @@ enum HeadSecrets {
 
     /// Returns the challenges of a server for the recording, without what follows a scheme if it is no parameter: Negotiate and NTLM send
     /// part of a login in its place (RFC 9110, section 11.3).
-    static func challenge(_ value: String, _ secrets: inout Set<String>) -> String {
-        value.split(separator: ",", omittingEmptySubsequences: false).map { challenge in
+    static func challenge(_ value: String, _ secrets: inout Set<NotedSecret>) -> String {
+        parts(of: value).map { challenge in
             let words = challenge.split(separator: " ")
             guard words.count == 2, isToken68(words[1]) else { return String(challenge) }
-            secrets.note(words[1], as: .credential)
+            // What looks like a credential may be a word: servers do not always quote their texts.
+            secrets.note(words[1], as: .password)
             return "\(challenge.prefix { $0 == " " })\(words[0]) \(RedactedText.plain)"
         }.joined(separator: ",")
+    }
+
+    /// The parts of a value between commas that are not in a quoted string (RFC 9110, section 5.6.4).
+    private static func parts(of value: String) -> [Substring] {
+        var parts: [Substring] = []
+        var begin = value.startIndex
+        var isQuoted = false
+        var isEscaped = false
+        for index in value.indices {
+            let character = value[index]
+            if isEscaped {
+                isEscaped = false
+            } else if isQuoted, character == "\\" {
+                isEscaped = true
+            } else if character == "\"" {
+                isQuoted.toggle()
+            } else if character == ",", !isQuoted {
+                parts.append(value[begin..<index])
+                begin = value.index(after: index)
+            }
+        }
+        // A string without its end could hide a credential.
+        guard !isQuoted else { return value.split(separator: ",", omittingEmptySubsequences: false) }
+        parts.append(value[begin...])
+        return parts
     }
 
     /// Whether a text is a `token68` (RFC 9110, section 11.2): it may have `=` at its end only.
@@ -44,7 +70,7 @@ enum HeadSecrets {
     }
 
     /// Notes the user's name with the password, and each of them (RFC 7617).
-    private static func noteBasic(_ credential: Substring, _ secrets: inout Set<String>) {
+    private static func noteBasic(_ credential: Substring, _ secrets: inout Set<NotedSecret>) {
         guard let bytes = Base64.decode(String(credential)) else { return }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let colon = text.firstIndex(of: ":") else { return }
@@ -55,7 +81,7 @@ enum HeadSecrets {
         secrets.note(password, as: .password)
     }
 
-    private static func noteCookie(_ pair: Substring, _ secrets: inout Set<String>) {
+    private static func noteCookie(_ pair: Substring, _ secrets: inout Set<NotedSecret>) {
         // Some cookies are words, such as `consent=accepted`.
         let value = pair.firstIndex(of: "=").map { pair[pair.index(after: $0)...] } ?? pair
         secrets.note(withoutQuotes(value), as: .cookie)

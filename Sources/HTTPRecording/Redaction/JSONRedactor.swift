@@ -23,11 +23,15 @@ struct JSONRedactor {
     /// The number of members so far whose names have substitutes.
     var substitutes = 0
     /// The values that were redacted.
-    var secrets: Set<String> = []
+    var secrets: Set<NotedSecret> = []
     /// What a first reading found that the labels of objects announce.
     private let announced: [Int: Announcement]
     /// What this reading finds.
     private var announcing: [Int: Announcement] = [:]
+    /// The numbers of the objects that a first reading found to be JSON Web Keys.
+    private let webKeys: Set<Int>
+    /// Those that this reading finds.
+    private var foundWebKeys: Set<Int> = []
 
     /// Returns the text without the secret values: strings become `"REDACTED"` and numbers 0.
     ///
@@ -39,23 +43,24 @@ struct JSONRedactor {
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: The JSON for the recording.
     /// - Throws: ``Malformed`` when brackets, quotes, members or scalars are not those of JSON.
-    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<NotedSecret>) throws(Malformed) -> [UInt8] {
         var redactor = JSONRedactor(names: names, input: text)
         // Also those before the place where the text turns out not to be JSON.
         defer { secrets.formUnion(redactor.secrets) }
         try redactor.run()
-        if !redactor.announcing.isEmpty {
-            // The members of an object have no order, so a label may follow the value that it announces.
-            redactor = JSONRedactor(names: names, input: text, announced: redactor.announcing)
+        if !redactor.announcing.isEmpty || !redactor.foundWebKeys.isEmpty {
+            // The members of an object have no order, so a label or the type of a key may follow the value that it makes secret.
+            redactor = JSONRedactor(names: names, input: text, announced: redactor.announcing, webKeys: redactor.foundWebKeys)
             try redactor.run()
         }
         return redactor.output
     }
 
-    private init(names: SecretNames, input: [UInt8], announced: [Int: Announcement] = [:]) {
+    private init(names: SecretNames, input: [UInt8], announced: [Int: Announcement] = [:], webKeys: Set<Int> = []) {
         self.names = names
         self.input = input
         self.announced = announced
+        self.webKeys = webKeys
         output.reserveCapacity(input.count)
     }
 
@@ -85,7 +90,10 @@ struct JSONRedactor {
                     space()
                     guard position < input.count, input[position] == UInt8(ascii: ":") else { throw Malformed() }
                     copy(1)
-                    let isOwn = names.contains(name) || SecretNames.isAnnounced(Array(name.utf8)[...], by: announced[number] ?? .nothing)
+                    if name == "kty" { foundWebKeys.insert(number) }
+                    let isOwn =
+                        names.contains(name) || SecretNames.isAnnounced(Array(name.utf8)[...], by: announced[number] ?? .nothing)
+                        || (webKeys.contains(number) && names.isPrivate(keyMember: name))
                     let text = try value(isOwn ? .own : outer == .none ? .none : .inherited)
                     if let text { note(names.announcement(byMember: Array(name.utf8)[...], text), of: number) }
                 }

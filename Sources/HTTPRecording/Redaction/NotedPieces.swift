@@ -9,10 +9,10 @@ struct NotedPieces {
     private let groups: [UInt64: [[UInt8]]]
 
     /// Prepares the search; secrets that are too short are left out.
-    init(of secrets: Set<String>) {
+    init(of secrets: Set<NotedSecret>) {
         var pieces: Set<[UInt8]> = []
-        for secret in secrets where secret.utf8.count >= ByteScrubber.minimumLength {
-            pieces.formUnion(Self.pieces(of: Array(secret.utf8)))
+        for secret in secrets where secret.bytes.count >= ByteScrubber.minimumLength {
+            pieces.formUnion(Self.pieces(of: secret.bytes))
         }
         groups = Dictionary(grouping: pieces) { Self.beginning($0, at: 0) }.mapValues { $0.sorted { $0.lexicographicallyPrecedes($1) } }
     }

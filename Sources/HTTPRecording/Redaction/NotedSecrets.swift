@@ -1,6 +1,20 @@
 import ApproovBase
 import Foundation
 
+/// A value that was redacted, and that bodies may repeat.
+///
+/// It is compared by its bytes: of two spellings that are one text for Unicode, such as `é` with and without a combining accent, a body may
+/// have either.
+struct NotedSecret: Hashable, Sendable {
+    /// The value in UTF-8.
+    let bytes: [UInt8]
+
+    init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
+
+    /// The value as a text.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
 /// Where a noted value was, and so how likely it is a word, a date or a number that bodies have in other places, too.
 enum NotedKind {
     /// A credential of a head, such as the value of a secret query parameter: not a JSON object or array, with which whole answers would be
@@ -19,7 +33,7 @@ enum NotedKind {
 }
 
 /// The values that were redacted in an exchange, which its bodies may repeat.
-extension Set<String> {
+extension Set<NotedSecret> {
     /// A word of this length is more likely a secret than a name.
     private static var wordLength: Int { 16 }
     /// It takes Unicode long to compare longer texts with characters beyond ASCII.
@@ -27,9 +41,9 @@ extension Set<String> {
 
     /// Adds a value and what it is without percent-encoding, unless it is too short or too common to be looked for.
     mutating func note(_ secret: some StringProtocol, as kind: NotedKind) {
-        if Self.isRare(secret, kind) { insert(String(secret)) }
+        if Self.isRare(secret, kind) { insert(NotedSecret(secret)) }
         guard secret.utf8.contains(UInt8(ascii: "%")), let decoded = secret.removingPercentEncoding else { return }
-        if Self.isRare(decoded, kind) { insert(decoded) }
+        if Self.isRare(decoded, kind) { insert(NotedSecret(decoded)) }
     }
 
     /// Adds a value of a body in UTF-8.

@@ -25,6 +25,23 @@ enum RedactedText {
         return prefix + String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 
+    /// The greatest number that a text has in what ``numbered(_:)`` returns, or what looks like that; 0 when there is none.
+    static func lastNumber(in text: [UInt8]) -> Int {
+        let beginning = Array(prefix.utf8)
+        var last = 0
+        var rest = text[...]
+        while let index = rest.firstIndex(of: beginning[0]) {
+            rest = rest[index...]
+            guard rest.starts(with: beginning) else {
+                rest = rest.dropFirst()
+                continue
+            }
+            rest = rest.dropFirst(beginning.count)
+            last = max(last, Int(String(decoding: rest.prefix(digits), as: UTF8.self), radix: 16) ?? 0)
+        }
+        return last
+    }
+
     /// Whether the recorded value is the live one, kept or redacted.
     static func covers(_ recorded: some StringProtocol, _ live: some StringProtocol) -> Bool {
         recorded == plain || recorded == live || (isRedacted(recorded) && recorded == hashed(live))

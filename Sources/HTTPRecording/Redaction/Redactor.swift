@@ -38,7 +38,7 @@ struct Redactor: Sendable {
     ///   - base: The path that a relative URL begins from.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: The URL for the recording.
-    func url(_ text: String, from base: String = "/", _ secrets: inout Set<String>) -> String {
+    func url(_ text: String, from base: String = "/", _ secrets: inout Set<NotedSecret>) -> String {
         var url = RecordedURL(reference: text)
         noteWhatIsDropped(of: text, &secrets)
         url.path = path(url.path, from: base, &secrets)
@@ -68,7 +68,7 @@ struct Redactor: Sendable {
     }
 
     /// Notes the user's name and password, and what has a name in the fragment, as in `#access_token=x`.
-    private func noteWhatIsDropped(of url: String, _ secrets: inout Set<String>) {
+    private func noteWhatIsDropped(of url: String, _ secrets: inout Set<NotedSecret>) {
         // Also the passwords of URLs in the URL, which are usually percent-encoded there.
         _ = URLPasswords.note(in: TextDecoding.stages(of: Array(url.utf8)), &secrets)
         if let user = RecordedURL.userInformation(of: url) {
@@ -88,7 +88,7 @@ struct Redactor: Sendable {
     }
 
     /// Notes a value of a query, in which `+` may stand for a blank.
-    private func noteParameter(_ value: Substring, as kind: NotedKind, _ secrets: inout Set<String>) {
+    private func noteParameter(_ value: Substring, as kind: NotedKind, _ secrets: inout Set<NotedSecret>) {
         secrets.note(value, as: kind)
         if value.contains("+") { secrets.note(value.replacing("+", with: " "), as: kind) }
     }
@@ -105,7 +105,7 @@ struct Redactor: Sendable {
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: One line for each field, in their order.
     func lines(
-        _ fields: HTTPFields, isRequest: Bool, from base: String = "/", found: Set<String> = [], _ secrets: inout Set<String>
+        _ fields: HTTPFields, isRequest: Bool, from base: String = "/", found: Set<NotedSecret> = [], _ secrets: inout Set<NotedSecret>
     ) -> [String] {
         let values = fields.map { recordedValue(of: $0, isRequest: isRequest, from: base, &secrets) }
         // A field that is kept may quote a secret, as servers do in a challenge when they describe the token that they refused.
@@ -118,14 +118,14 @@ struct Redactor: Sendable {
         }
     }
 
-    /// Fields that clients act on, such as `ETag`, which may equal what a request has in a field that is not kept: they lose only tokens and
-    /// keys.
+    /// Fields that clients act on, such as `ETag`, which may equal what a request has in a field that is not kept: they lose only tokens
+    /// and keys.
     private static let exactFields = Set(RecordingRedaction.standard.keptFields.map { $0.lowercased() })
         .subtracting(["server", "user-agent", "www-authenticate"]).union(["link"])
 
     private static func isLocation(_ field: HTTPField) -> Bool { ["location", "content-location"].contains(field.name.canonicalName) }
 
-    private func recordedValue(of field: HTTPField, isRequest: Bool, from base: String, _ secrets: inout Set<String>) -> String {
+    private func recordedValue(of field: HTTPField, isRequest: Bool, from base: String, _ secrets: inout Set<NotedSecret>) -> String {
         let name = field.name.canonicalName
         if Self.isLocation(field) {
             // The secrets in the URL are noted even if it is not kept.
@@ -142,7 +142,7 @@ struct Redactor: Sendable {
     }
 
     /// The links of a response (RFC 8288), whose URLs a client follows, for example to the next page: each with its relation alone.
-    private func links(_ value: String, from base: String, _ secrets: inout Set<String>) -> String {
+    private func links(_ value: String, from base: String, _ secrets: inout Set<NotedSecret>) -> String {
         value.split(separator: "<").compactMap { piece in
             guard let end = piece.firstIndex(of: ">") else { return nil }
             let relation = piece[end...].split(whereSeparator: { ";,".contains($0) }).lazy
@@ -158,9 +158,10 @@ struct Redactor: Sendable {
     ///   - fields: The header fields that describe it.
     ///   - found: Gets the values that are redacted in the body.
     /// - Returns: The body without those values.
-    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed or has several parts, or looks like JSON or XML or
-    ///   claims to be that and cannot be read: its secrets cannot be found. Those that were found before are noted nevertheless.
-    func body(_ bytes: [UInt8], _ fields: HTTPFields, found: inout Set<String>) throws(TransportError) -> [UInt8] {
+    /// - Throws: `TransportError` with code `recordingFailed` when the body is compressed, has several parts, is YAML or TOML, or looks
+    ///   like JSON or XML or claims to be that and cannot be read: its secrets cannot be found. Those that were found before are noted
+    ///   nevertheless.
+    func body(_ bytes: [UInt8], _ fields: HTTPFields, found: inout Set<NotedSecret>) throws(TransportError) -> [UInt8] {
         guard rules.bodies == .redact, !bytes.isEmpty else { return bytes }
         guard fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
             throw Self.refusal("is compressed; do not set Accept-Encoding yourself")
@@ -168,6 +169,11 @@ struct Redactor: Sendable {
         // There may be several fields, of which a client takes one.
         guard !fields[values: .contentType].contains(where: { $0.drop { " \t".contains($0) }.lowercased().hasPrefix("multipart/") }) else {
             throw Self.refusal("has several parts (multipart)")
+        }
+        guard !BodyFormat.isConfiguration(fields) else {
+            // Its other secrets may be in other lines than their names.
+            _ = TextRedactor.redacted(URLPasswords.redacted(bytes, &found), names, &found)
+            throw Self.refusal("is YAML or TOML")
         }
         switch BodyFormat(of: bytes, fields) {
         case .json: return try json(bytes, &found)
@@ -188,7 +194,7 @@ struct Redactor: Sendable {
     ///   - body: What ``body(_:_:found:)`` returned.
     ///   - fields: The header fields that describe it.
     /// - Returns: The body for the recording.
-    func scrubbed(_ secrets: Set<String>, of body: [UInt8], _ fields: HTTPFields) -> [UInt8] {
+    func scrubbed(_ secrets: Set<NotedSecret>, of body: [UInt8], _ fields: HTTPFields) -> [UInt8] {
         guard rules.bodies == .redact else { return body }
         return ByteScrubber(secrets).scrubbed(body, as: BodyFormat(of: body, fields).syntax)
     }
@@ -209,7 +215,7 @@ struct Redactor: Sendable {
         }
     }
 
-    private func json(_ bytes: [UInt8], _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
+    private func json(_ bytes: [UInt8], _ secrets: inout Set<NotedSecret>) throws(TransportError) -> [UInt8] {
         do {
             return try JSONRedactor.redacted(bytes, names, &secrets)
         } catch {
@@ -217,7 +223,7 @@ struct Redactor: Sendable {
         }
     }
 
-    private func xml(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
+    private func xml(_ bytes: [UInt8], _ fields: HTTPFields, _ secrets: inout Set<NotedSecret>) throws(TransportError) -> [UInt8] {
         let charset = fields[.contentType]?.lowercased().split(separator: "charset=", maxSplits: 1).dropFirst().first?
             .prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
         guard let redacted = try? XMLRedactor.redacted(bytes, names, &secrets), XMLRedactor.reads(encoding: charset ?? "utf-8") else {
@@ -228,7 +234,7 @@ struct Redactor: Sendable {
         return redacted
     }
 
-    private func jsonLines(_ bytes: [UInt8], _ secrets: inout Set<String>) throws(TransportError) -> [UInt8] {
+    private func jsonLines(_ bytes: [UInt8], _ secrets: inout Set<NotedSecret>) throws(TransportError) -> [UInt8] {
         var lines: [[UInt8]] = []
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             let line = Array(line)
@@ -237,7 +243,7 @@ struct Redactor: Sendable {
         return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    private func form(_ bytes: [UInt8], _ secrets: inout Set<String>) -> [UInt8] {
+    private func form(_ bytes: [UInt8], _ secrets: inout Set<NotedSecret>) -> [UInt8] {
         let items = bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { item in
             guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return Array(item) }
             let name = String(decoding: item[..<equals], as: UTF8.self)
@@ -255,21 +261,19 @@ struct Redactor: Sendable {
         return Array(items.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// Hides the segments of a path that a rule masks, where it leads from another path, and hosts with passwords of URLs in the path.
+    /// Hides the segments of a path that a rule masks, where it leads from another path, and those with a token, a key or a URL with a
+    /// password.
     ///
     /// Servers may take an encoded slash, or a backslash, for a slash, or not: a rule that applies in either reading counts.
-    private func path(_ path: String, from base: String, _ secrets: inout Set<String>) -> String {
-        let hasURL = path.contains("://")
-        guard !masks.isEmpty || hasURL else { return path }
+    private func path(_ path: String, from base: String, _ secrets: inout Set<NotedSecret>) -> String {
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         var hidden: Set<Int> = []
-        if hasURL {
+        for index in segments.indices {
             // The slashes of `https://user:password@host` are around an empty segment.
-            for index in segments.indices.dropFirst(2) where segments[index - 2].hasSuffix(":") && segments[index - 1].isEmpty {
-                if URLPasswords.next(in: Array("://\(segments[index])".utf8)[...]) != nil { hidden.insert(index) }
-            }
+            let isHost = index >= 2 && segments[index - 1].isEmpty && Self.isScheme(segments[index - 2])
+            if Self.hasSecret(isHost ? "://\(segments[index])" : segments[index]) { hidden.insert(index) }
         }
-        for splitsSegments in [false, true] {
+        for splitsSegments in masks.isEmpty ? [] : [false, true] {
             // The segments with their places in `path`, without dot segments (RFC 3986, section 5.2).
             var resolved: [(name: String, index: Int?)] = []
             func append(_ segment: some StringProtocol, _ index: Int?) {
@@ -293,6 +297,17 @@ struct Redactor: Sendable {
             segments[index] = RedactedText.plain
         }
         return segments.joined(separator: "/")
+    }
+
+    /// Whether a segment of a path ends as the scheme of a URL does.
+    private static func isScheme(_ segment: String) -> Bool { segment.hasSuffix(":") || segment.lowercased().hasSuffix("%3a") }
+
+    /// Whether a segment of a path has a token, a key or a URL with a password, also in an encoding.
+    private static func hasSecret(_ segment: String) -> Bool {
+        let scrubber = ByteScrubber([])
+        return TextDecoding.stages(of: Array(segment.utf8)).contains { text in
+            URLPasswords.next(in: text[...]) != nil || scrubber.scrubbed(text) != text
+        }
     }
 
     private static func refusal(_ reason: String) -> TransportError {

@@ -8,8 +8,8 @@ extension SecretNames {
         return text.utf8.contains(UInt8(ascii: ".")) && Set(Self.words(of: text, joinedBy: ".")).contains(where: contains)
     }
 
-    /// Whether a value of JSON or of a form has a URL with a password, or a query, a setting or a document in which the name of a secret stands
-    /// before its value.
+    /// Whether a value of JSON or of a form has a URL with a password, or a query, a setting or a document in which the name of a secret
+    /// stands before its value.
     ///
     /// It does not read the document, so its time grows with the length alone, however many documents are inside one another.
     ///
@@ -17,7 +17,7 @@ extension SecretNames {
     ///   - text: The value without the escapes of the body.
     ///   - secrets: Gets the values of its settings.
     /// - Returns: Whether the value must be replaced as a whole.
-    func mustReplace(_ text: [UInt8], noting secrets: inout Set<String>) -> Bool {
+    func mustReplace(_ text: [UInt8], noting secrets: inout Set<NotedSecret>) -> Bool {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<=:%&\\".utf8.contains($0) }) else { return false }
         let stages = TextDecoding.stages(of: text)
@@ -61,7 +61,7 @@ extension SecretNames {
     ///   - text: The text with its references.
     ///   - secrets: Gets the values of its settings.
     /// - Returns: Whether the text must be replaced.
-    func isSetting(_ text: ArraySlice<UInt8>, _ secrets: inout Set<String>) -> Bool {
+    func isSetting(_ text: ArraySlice<UInt8>, _ secrets: inout Set<NotedSecret>) -> Bool {
         // Most values have none of these characters, and need no search for names.
         guard text.contains(where: { "<{=:&%\\".utf8.contains($0) }) else { return false }
         let stages = TextDecoding.stages(of: Array(text))

@@ -6,10 +6,11 @@ struct SecretNames: Sendable {
     ]
     /// Words that make a name secret, wherever they stand in it.
     private static let words = [
-        "accesskey", "accountkey", "apikey", "assertion", "authcode", "authkey", "authorization", "backupcode", "clientkey", "cookie",
-        "credential", "csrf", "encryptionkey", "masterkey", "otpcode", "passcode", "passphrase", "passwd", "password", "privatekey",
-        "recoverycode", "secret", "securestring", "securitycode", "sessid", "session", "sharedkey", "signature", "signingkey",
-        "subscriptionkey", "tlskey", "token", "verifier", "xsrf",
+        "accesskey", "accountkey", "aeskey", "apikey", "appkey", "assertion", "authcode", "authkey", "authorization", "backupcode",
+        "clientkey", "cookie", "credential", "csrf", "encryptionkey", "hmackey", "licensekey", "masterkey", "otpcode", "passcode",
+        "passkey", "passphrase", "passwd", "password", "privatekey", "recoverycode", "recoverykey", "secret", "securestring",
+        "securitycode", "seedphrase", "sessid", "session", "sharedkey", "signature", "signingkey", "subscriptionkey", "tlskey", "token",
+        "verifier", "xsrf",
     ]
     /// The words in UTF-8, by their first byte.
     private static let wordsByBeginning = Dictionary(grouping: words.map { Array($0.utf8) }) { $0[0] }
@@ -20,6 +21,8 @@ struct SecretNames: Sendable {
     ]
     /// Words that make a name secret as its last part, as in `userPin` and `db_pwd`.
     private static let lastParts: Set<String> = ["cvc", "cvv", "jwt", "mnemonic", "otp", "pass", "pin", "psk", "pwd", "sig", "totp"]
+    /// The members of a JSON Web Key that make it a private or a symmetric one (RFC 7518, section 6; RFC 8037).
+    private static let privateKeyMembers: Set<String> = ["d", "dp", "dq", "k", "oth", "p", "q", "qi"]
     /// The last parts of names that say something about a secret, as in `token_type`.
     private static let harmlessParts: Set<String> = [
         "count", "endpoint", "endpoints", "expiration", "expires", "expiry", "iframe", "length", "lifetime", "method", "methods",
@@ -49,6 +52,9 @@ struct SecretNames: Sendable {
 
     /// Whether the app says that the name is not secret.
     func keeps(_ name: some StringProtocol) -> Bool { name.utf8.count <= Self.longestName && kept.contains(Self.folded(name)) }
+
+    /// Whether a member of an object of JSON that is a JSON Web Key (RFC 7517) is secret.
+    func isPrivate(keyMember name: String) -> Bool { Self.privateKeyMembers.contains(name) && !keeps(name) }
 
     /// Whether a value of this name is secret.
     func contains(_ name: some StringProtocol) -> Bool {

@@ -10,7 +10,7 @@ enum TextRedactor {
     ///   - names: The names of secrets.
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: The text for the recording.
-    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) -> [UInt8] {
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<NotedSecret>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
         var position = 0
@@ -36,7 +36,7 @@ enum TextRedactor {
     }
 
     /// Notes the rest of a line, and its beginning up to what may end a value in a query, in code or in JSON.
-    private static func note(_ rest: ArraySlice<UInt8>, _ secrets: inout Set<String>) {
+    private static func note(_ rest: ArraySlice<UInt8>, _ secrets: inout Set<NotedSecret>) {
         secrets.noteUnstructured(Texts.trimmed(rest))
         secrets.noteUnstructured(rest.drop { "\\\"'".utf8.contains($0) }.prefix { !"\\\"' &,;<>{}[]()\t".utf8.contains($0) })
     }

@@ -7,7 +7,7 @@ enum URLPasswords {
     ///   - text: The text.
     ///   - secrets: Gets the names, with their passwords if they have any, and the passwords.
     /// - Returns: The text for the recording.
-    static func redacted(_ text: [UInt8], _ secrets: inout Set<String>) -> [UInt8] {
+    static func redacted(_ text: [UInt8], _ secrets: inout Set<NotedSecret>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
         var rest = text[...]
@@ -22,7 +22,7 @@ enum URLPasswords {
     }
 
     /// Notes the passwords in the stages of a text; returns whether there are any.
-    static func note(in stages: [[UInt8]], _ secrets: inout Set<String>) -> Bool {
+    static func note(in stages: [[UInt8]], _ secrets: inout Set<NotedSecret>) -> Bool {
         var hasPassword = false
         for text in stages where redacted(text, &secrets) != text { hasPassword = true }
         return hasPassword

@@ -38,7 +38,7 @@ struct XMLRedactor {
     var open: [Element] = []
     var hasRoot = false
     /// The values that were redacted.
-    var secrets: Set<String> = []
+    var secrets: Set<NotedSecret> = []
 
     /// Returns the text without the secret values: they become `REDACTED`, and numbers 0.
     ///
@@ -48,7 +48,7 @@ struct XMLRedactor {
     ///   - secrets: Gets the values that were redacted.
     /// - Returns: The document for the recording.
     /// - Throws: ``Malformed`` when the text is no UTF-8, tags do not match, or it declares entities.
-    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<String>) throws(Malformed) -> [UInt8] {
+    static func redacted(_ text: [UInt8], _ names: SecretNames, _ secrets: inout Set<NotedSecret>) throws(Malformed) -> [UInt8] {
         guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { throw Malformed() }
         var redactor = XMLRedactor(names: names, input: text)
         redactor.output.reserveCapacity(text.count)

@@ -14,7 +14,7 @@ struct XMLValues {
     ///   - secrecy: Whether it is secret by its name or its element.
     ///   - secrets: Gets the value if it is replaced, unless its secrecy is inherited.
     /// - Returns: The new value.
-    func replacement(for value: ArraySlice<UInt8>, _ secrecy: Secrecy, _ secrets: inout Set<String>) -> [UInt8]? {
+    func replacement(for value: ArraySlice<UInt8>, _ secrecy: Secrecy, _ secrets: inout Set<NotedSecret>) -> [UInt8]? {
         let text = value.drop(while: Texts.isBlank)
         if secrecy == .none {
             guard names.isSetting(value, &secrets) else { return nil }

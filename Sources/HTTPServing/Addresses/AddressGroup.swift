@@ -1,7 +1,10 @@
 internal import Foundation
 package import NIOCore
 
-/// One client, as limits by address count it: an IPv4 address, or the /64 of an IPv6 address, which is what one subscriber gets.
+/// One client, as limits by address count it: an IPv4 address, or the /64 of an IPv6 address.
+///
+/// A /64 is one network. A subscriber often has a wider prefix (RIPE-690 advises a /56 or a /48), so a limit per client slows an attacker
+/// with such a prefix less. The limits in total still hold.
 package struct AddressGroup: Hashable, Sendable {
     private let isIPv4: Bool
     private let prefix: UInt64

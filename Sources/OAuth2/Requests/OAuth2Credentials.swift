@@ -5,9 +5,10 @@ internal import Synchronization
 
 /// Provides the tokens of one client and one authorization, and renews a token that expires or is refused.
 ///
-/// All requests that need a new token share one renewal, even across processes that share the store. So a refresh token that the server
-/// accepts only once is never used twice. A new token is stored before any request carries it. Only the server's `invalid_grant` removes a
-/// token.
+/// All requests that need a new token share one renewal, even across processes that share the store, so no two of them use a refresh token
+/// at once. If the response to a renewal is lost, the next renewal sends the same refresh token again: a server that accepts it only once,
+/// without a time of grace, then ends the log-in. A new token is stored before any request carries it. Only the server's `invalid_grant`
+/// removes a user's token.
 ///
 /// ```swift
 /// let credentials = try OAuth2Credentials(endpoints: endpoints, store: FileTokenStore(directory: tokens, key: .file(keyFile)))
@@ -35,6 +36,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     private let mark = RenewalMark()
     /// How long a renewal that failed is not tried again while the token is still valid.
     private static let pauseAfterFailure: Duration = .seconds(5)
+    /// The longest wait for the renewal of a token that is still valid.
+    private static let longestWait: Duration = .seconds(5)
     /// How often a log-out reads a token again that was renewed meanwhile.
     private static let maximumAttempts = 3
 
@@ -81,14 +84,14 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Stores the token of a user who has just logged in, in the place of an earlier user's.
     ///
-    /// Wipes the sessions with an ``OAuth2Interceptor`` of these credentials first (`ApproovSession.wipe(_:)`). Their requests that were begun
-    /// before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an actor calls
-    /// it, none of the earlier user's responses reaches the actor's code from this call on.
+    /// Wipes the sessions with an ``OAuth2Interceptor`` of these credentials first (`ApproovSession.wipe(_:)`). Their requests that were
+    /// begun before this method returns fail with `CancellationError`, including those that wait at a gate or for their next attempt. If an
+    /// actor calls it, none of the earlier user's responses reaches the actor's code from this call on.
     ///
     /// It does not revoke the earlier user's token: call ``logOut()`` first.
     /// - Parameter token: The token that a grant issued.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`. The earlier user is then still logged in, unless the store failed after
-    ///   it had taken the token: then the next request finds the new user, and wipes the sessions again.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy`. The earlier user is then still logged in, unless the store failed
+    ///   after it had taken the token: then the next request finds the new user, and wipes the sessions again.
     nonisolated(nonsending) public func logIn(_ token: BearerToken) async throws {
         try await changes.change {
             let noticed = state.withLock { $0.beginChange() }
@@ -103,11 +106,12 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     /// Removes the token from the store and from memory, and asks the server to revoke it if it has an endpoint for that.
     ///
     /// Wipes the sessions as ``logIn(_:)`` does. If a renewal is under way, even in another process, its result is discarded or revoked. If
-    /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from the
-    /// store all the same.
-    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; if it could be read, the server was
-    ///   asked to revoke it all the same. The error of the store if it cannot be read at first, and then has the token of another user than
-    ///   the one who was logged in here: call the method again to log that user out.
+    /// another process logs in another user meanwhile, that user's token stays. If the server cannot be reached, the token is removed from
+    /// the store all the same. The call waits for the server, at most 30 seconds; if its task is cancelled, the revocation goes on without
+    /// it.
+    /// - Throws: ``OAuth2Error`` with code `storeFailed` or `storeBusy` when the token cannot be removed; if it could be read, the server
+    ///   was asked to revoke it all the same. The error of the store if it cannot be read at first, and then has the token of another user
+    ///   than the one who was logged in here: call the method again to log that user out.
     nonisolated(nonsending) public func logOut() async throws {
         let (tokens, failure) = try await changes.change { () async throws -> ([BearerToken], (any Error)?) in
             let (noticed, earlier) = state.withLock { ($0.beginChange(), $0.takeUnsaved()) }
@@ -128,14 +132,18 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             return (tokens.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, failure)
         }
         // Not a child task: the tokens are gone here, so they must be revoked even if the caller's task is cancelled.
-        await Task { [endpoints] in for token in tokens { try? await endpoints.revoke(token) } }.value
+        await Task { [endpoints] in
+            await withTaskGroup(of: Void.self) { group in
+                for token in tokens { group.addTask { try? await endpoints.revoke(token) } }
+            }
+        }.waitForEnd()
         if let failure { throw failure }
     }
 
     /// Removes the token of the store, unless another user logs in meanwhile.
     ///
-    /// - Returns: The token that was removed, could not be removed, or was replaced by another user's; nil if there was none, or it cannot be
-    ///   read. The error if it is still there.
+    /// - Returns: The token that was removed, could not be removed, or was replaced by another user's; nil if there was none, or it cannot
+    ///   be read. The error if it is still there.
     private func removeToken() async -> (token: BearerToken?, failure: (any Error)?) {
         let remembered = state.withLock { $0.login }
         var token: BearerToken?
@@ -190,8 +198,10 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
 
     /// Returns a valid token, renewed if necessary.
     ///
-    /// If a renewal fails because the server cannot be reached, another process holds the store's lock, or the store cannot be written, the
-    /// token is used until it expires. If the server asks for a wait (`Retry-After`), no renewal is tried for that long, at most five minutes.
+    /// A token is renewed before it expires. If the renewal fails, for example because the server cannot be reached, another process holds
+    /// the store's lock, or the store cannot be written, the token is used until it expires. Until ten seconds before its end it is also
+    /// used if the renewal takes longer than five seconds. If the server asks for a wait (`Retry-After`), no renewal is tried for that
+    /// long, at most five minutes.
     ///
     /// If another process has logged in another user, this call wipes the sessions as ``logIn(_:)`` does.
     /// - Returns: The token.
@@ -203,16 +213,47 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if let stored, authorization.level == .user { await noteUser(of: stored, readAfter: before) }
         if let stored, isUsable(stored) { return stored }
         if stored == nil, authorization.level == .user { throw Self.notLoggedIn }
-        do {
-            return try await renewed(stored, refused: nil)
-        } catch let error as OAuth2Error where [.networkingError, .storeBusy, .storeFailed].contains(error.code) && !error.isUnanswered {
-            // It may have been removed or replaced meanwhile.
-            guard let stored, isValid(stored), try await storedToken() == stored else { throw error }
-            // The server has issued its successor, which could not be stored, and may have revoked it.
-            guard state.withLock({ $0.unsaved?.predecessor }) != stored else { throw error }
-            state.withLock { $0.postponed = .init(token: stored, until: endpoints.clock.uptime + Self.pauseAfterFailure) }
-            return stored
+        guard let stored, isValid(stored), !hasUnsavedSuccessor(stored) else { return try await renewed(stored, refused: nil) }
+        let outcome = await renewedSoon(stored)
+        if case .success(let token)? = outcome { return token }
+        if case .failure(let error)? = outcome, !Self.leavesTokenInUse(error) { throw error }
+        // It may have been removed or replaced meanwhile, or the server may have issued its successor, which is not stored yet.
+        guard isValid(stored), try await storedToken() == stored, !hasUnsavedSuccessor(stored) else {
+            return if let outcome { try outcome.get() } else { try await renewed(stored, refused: nil) }
         }
+        state.withLock { $0.postponed = .init(token: stored, until: endpoints.clock.uptime + Self.pauseAfterFailure) }
+        return stored
+    }
+
+    /// Renews a token that is still valid.
+    ///
+    /// - Returns: The new token, or the failure; nil if the renewal takes longer than the token may wait for it. It then goes on.
+    private func renewedSoon(_ stored: BearerToken) async -> Result<BearerToken, any Error>? {
+        let renew: @Sendable () async -> Result<BearerToken, any Error> = { [self] in
+            do { return .success(try await renewed(stored, refused: nil)) } catch { return .failure(error) }
+        }
+        // A token that ends soon after the wait would help no one.
+        let left = Duration.seconds(stored.expiresAt.timeIntervalSince(endpoints.clock.date))
+        guard left > Self.longestWait * 2 else { return await renew() }
+        let outcome = await endpoints.clock.withTimeout(Self.longestWait, renew)
+        return Task.isCancelled ? .failure(CancellationError()) : outcome
+    }
+
+    /// Whether a renewal failed for a reason that says nothing about the token, which is then used until it expires.
+    private static func leavesTokenInUse(_ failure: any Error) -> Bool {
+        if failure is CancellationError { return false }
+        guard let error = failure as? OAuth2Error else { return true }
+        return error.code != .loginRequired && error.code != .configurationError && !error.isUnanswered
+    }
+
+    /// Whether the server has issued a token's successor, which the store did not take: the server may have revoked the token.
+    private func hasUnsavedSuccessor(_ token: BearerToken) -> Bool { state.withLock { $0.unsaved?.predecessor } == token }
+
+    /// Waits until no renewal is under way, at most 30 seconds for each; returns at once if the task is cancelled.
+    ///
+    /// Call it before the program ends: the server may have replaced a refresh token whose successor is not in the store yet.
+    public func finishRenewals() async {
+        while !Task.isCancelled, let flight = state.withLock({ $0.flights.values.first }) { await flight.task.waitForEnd() }
     }
 
     /// The token of the store; nil if there is none.
@@ -236,7 +277,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     private func isValid(_ token: BearerToken) -> Bool { endpoints.clock.date < token.expiresAt }
 
     private func isDue(_ token: BearerToken) -> Bool {
-        token.isDue(at: endpoints.clock.date, lead: renewalLead > 0 && isRenewable(token) ? renewalLead : 0)
+        // Nothing comes in the place of a token that only a log-in can renew.
+        isRenewable(token) ? token.isDue(at: endpoints.clock.date, lead: renewalLead) : !isValid(token)
     }
 
     /// Whether the server gives a new token without a log-in.
@@ -299,8 +341,8 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         if let marks = WorkMarks.current, marks.contains(where: { $0 === mark }) { throw Self.waitsForItself }
         let flight = state.withLock { state in
             state.flight(for: login, refused: refused, mark: mark) { number, marks in
-                // Not a child task: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token that
-                // was sent must not be lost.
+                // Not a child task: the renewal belongs to all its waiters, and ends even if all of them are cancelled. A refresh token
+                // that was sent must not be lost.
                 Task { [self] in
                     defer {
                         self.state.withLock { $0.landed(number, for: login) }
@@ -360,7 +402,16 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
     private func renewal(of stored: BearerToken?, since changes: Int) async throws -> BearerToken {
         guard let stored else {
             let issued = try await endpoints.issue(clientGrant).ofApp()
-            try await store.store(issued, for: key)
+            do {
+                try await store.store(issued, for: key)
+            } catch {
+                // Otherwise each request would fetch a token, and drop it.
+                if let error = error as? OAuth2Error {
+                    state.withLock { $0.hold(error, for: Self.pauseAfterFailure, since: changes, at: endpoints.clock.uptime) }
+                }
+                try? await endpoints.revoke(issued)
+                throw error
+            }
             guard state.withLock({ $0.changes }) != changes else { return issued }
             // A log-out meanwhile found no token: nothing may remain of this one.
             let removal = await Task { try await store.replace(issued, with: nil, for: key) }.result
@@ -370,13 +421,13 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         }
         do {
             if hasRefresh(stored) {
-                // Proves that the store takes a token, for example that the disk is not full, before the server replaces the refresh token: it
-                // may accept the old one only once, and a new one that is not stored is lost when this process ends.
+                // Proves that the store takes a token, for example that the disk is not full, before the server replaces the refresh token:
+                // it may accept the old one only once, and a new one that is not stored is lost when this process ends.
                 guard try await store.replace(stored, with: stored, for: key) else { throw Self.userChanged }
                 return try await saved(strategy.refresh(stored, at: endpoints).succeeding(stored), over: stored, since: changes)
             }
-        } catch let error as OAuth2Error where error.serverError == .invalidGrant && error.code == .requestRefused {
-            // The server has ended this log-in. No other answer removes a token.
+        } catch let error as OAuth2Error where endsLogIn(error) {
+            // The server has ended this log-in, or the app's own token cannot be refreshed. No other answer removes a token.
             _ = try await store.replace(stored, with: nil, for: key)
             guard authorization.level == .client else {
                 throw OAuth2Error(
@@ -389,6 +440,14 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
             throw OAuth2Error(.loginRequired, "the token has expired or was refused, and has no refresh token; log in again")
         }
         return try await saved(endpoints.issue(clientGrant).succeeding(stored), over: stored, since: changes)
+    }
+
+    /// Whether the server refused a refresh token so that it never accepts it again.
+    ///
+    /// The app itself can get another token without one, so that each refusal of the refresh itself counts (RFC 6749, section 5.2).
+    private func endsLogIn(_ error: OAuth2Error) -> Bool {
+        guard error.code == .requestRefused, let reason = error.serverError else { return false }
+        return reason == .invalidGrant || authorization.level == .client && [.unauthorizedClient, .unsupportedGrantType].contains(reason)
     }
 
     /// Stores a new token before any request carries it, and returns the token to use.
@@ -405,8 +464,10 @@ public final class OAuth2Credentials: ImmediateCredentialSource {
         do {
             isSaved = try await store.replace(stored, with: token, for: key)
         } catch {
-            // A user who logged out meanwhile must leave nothing, and no one asks for this token again. A change that failed left the token.
-            let isInPlace = (try? await storedToken()) == stored
+            // A user who logged out meanwhile must leave nothing, and no one asks for this token again. A change that failed left the
+            // token. A change that begins now takes the token itself. A store that waits for its user would ask, or wait, again.
+            let mayHaveChanged = state.withLock { $0.changes } != changes && (error as? OAuth2Error)?.isUnanswered != true
+            let isInPlace = mayHaveChanged ? (try? await storedToken()) == stored : true
             if state.withLock({ $0.forgetUnsaved(token, since: changes, isInPlace: isInPlace) }) { try? await endpoints.revoke(token) }
             throw error
         }

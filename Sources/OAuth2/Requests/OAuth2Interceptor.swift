@@ -52,8 +52,8 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     ///   - refresh: The way to renew a token.
     ///   - service: The source of pins and attestation tokens for the authorization server.
     ///   - trustManager: The trust rules for the authorization server.
-    /// - Throws: ``OAuth2Error`` with code `configurationError` as ``OAuth2Credentials`` does; `ApproovError` with code `initializationError`
-    ///   or `configurationError`.
+    /// - Throws: ``OAuth2Error`` with code `configurationError` as ``OAuth2Credentials`` does; `ApproovError` with code
+    ///   `initializationError` or `configurationError`.
     public convenience init(
         client: OAuth2Client, authorization: Authorization = Authorization(level: .user), store: any TokenStore, hosts: [HostPattern],
         refresh: any RefreshStrategy = RefreshTokenStrategy(), service: ApproovService? = nil,
@@ -75,8 +75,9 @@ public final class OAuth2Interceptor: CredentialInterceptor {
     /// - Parameter request: The request.
     /// - Returns: The request to send.
     /// - Throws: `ApproovError` with code `credentialMissing` when the user must log in, with code `networkingError` when the authorization
-    ///   server could not be reached, and with code `credentialRefused` for plain http; with the code of the failure, such as `pinningError`,
-    ///   when the authorization server is not trusted or the app is not attested; other errors of ``OAuth2Credentials/token()``.
+    ///   server could not be reached, and with code `credentialRefused` for plain http; with the code of the failure, such as
+    ///   `pinningError`, when the authorization server is not trusted or the app is not attested; other errors of
+    ///   ``OAuth2Credentials/token()``.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         do { return try await requests.adapt(request) } catch { throw Self.sessionError(for: error) }
     }
@@ -103,6 +104,9 @@ public final class OAuth2Interceptor: CredentialInterceptor {
 
     /// Renews the refused token, and decides whether to send the request again.
     package func retryRefused(_ exchange: RequestExchange) async -> RetryDecision { await requests.retryRefused(exchange) }
+
+    /// Begins to renew the refused token for later requests.
+    package func renewRefused(_ exchange: RequestExchange) { requests.renewRefused(exchange) }
 
     /// The error of a session for one of ``credentials``.
     private static func sessionError(for error: any Error) -> any Error {

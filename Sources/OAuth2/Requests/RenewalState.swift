@@ -100,8 +100,8 @@ struct RenewalState {
 
     /// Notes a token of the store, and returns the change of the user if it is another user's, who was not logged in here.
     ///
-    /// The request that asks for the token must wait for the change, even if another request has begun it: until the change has wiped it, it
-    /// may carry the previous user's cookies.
+    /// The request that asks for the token must wait for the change, even if another request has begun it: until the change has wiped it,
+    /// it may carry the previous user's cookies.
     ///
     /// - Parameters:
     ///   - token: The token.
@@ -169,10 +169,11 @@ struct RenewalState {
     ///
     /// - Parameters:
     ///   - error: The failure.
+    ///   - pause: How long not to try again; nil for as long as the server asks.
     ///   - changes: ``changes`` before the renewal: that of an earlier user does not hold back the next one's.
     ///   - uptime: The clock's uptime.
-    mutating func hold(_ error: OAuth2Error, since changes: Int, at uptime: Duration) {
-        guard let delay = error.retryAfter, changes == self.changes else { return }
+    mutating func hold(_ error: OAuth2Error, for pause: Duration? = nil, since changes: Int, at uptime: Duration) {
+        guard let delay = pause ?? error.retryAfter, changes == self.changes else { return }
         let until = uptime + min(delay, Self.longestHold)
         if until > held?.until ?? .zero { held = (error, until) }
     }

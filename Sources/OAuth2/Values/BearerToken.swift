@@ -109,7 +109,8 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
             scope: scope ?? earlier.scope, loginID: earlier.loginID)
     }
 
-    /// This token with the log-in of all tokens of the app itself, so that processes which fetch one each do not take it for another user's.
+    /// This token with the log-in of all tokens of the app itself, so that processes which fetch one each do not take it for another
+    /// user's.
     func ofApp() throws -> BearerToken {
         try BearerToken(
             accessToken: accessToken, refreshToken: refreshToken, issuedAt: issuedAt, expiresAt: expiresAt, scope: scope, loginID: "app")
@@ -132,9 +133,9 @@ public struct BearerToken: Hashable, Sendable, CustomStringConvertible, CustomDe
 extension BearerToken {
     /// Whether a store to which this token was moved holds it, or a token that must stay.
     ///
-    /// The token of a user who has logged in since then stays. So does one that was there before, unless it is this token without its refresh
-    /// token or with a shorter access token, which an earlier run left in a store that does not return all of it. Other differences do not
-    /// count: each reading of Conduit's file makes another log-in, and a server may extend an access token.
+    /// The token of a user who has logged in since then stays. So does one that was there before, unless it is this token without its
+    /// refresh token or with a shorter access token, which an earlier run left in a store that does not return all of it. Other differences
+    /// do not count: each reading of Conduit's file makes another log-in, and a server may extend an access token.
     ///
     /// - Parameters:
     ///   - found: What the store returns.

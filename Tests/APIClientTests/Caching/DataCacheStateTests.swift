@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import HTTPClient
 import Testing
 
 @testable import APIClient
@@ -93,6 +94,50 @@ import Testing
         #expect(state.usedBytes == 10)
         state.remove { _ in true }
         #expect(state.usedBytes == 0 && state.count == 0)
+    }
+
+    @Test("A reload that another one overtook removes an older response when it lands with a change, and leaves a newer one")
+    func overtakenReloads() throws {
+        for (change, isKept) in [(State.Change.store(try entry(20)), false), (.remove, false), (.keep, true)] as [(State.Change, Bool)] {
+            var state = State(capacity: 1_000)
+            try put(&state, "a", 100)
+            let first = ask(&state, "a", 1, isReload: true).flight
+            let second = ask(&state, "a", 2, isReload: true).flight
+            #expect(state.land(first, for: "a", change) == [1])
+            #expect(state.count == (isKept ? 1 : 0) && state.usedBytes == (isKept ? 100 : 0))
+            // The second says nothing about the response.
+            #expect(state.land(second, for: "a", .keep) == [2])
+            #expect(ask(&state, "a").text == (isKept ? "hit" : "start"))
+        }
+        var state = State(capacity: 1_000)
+        let first = ask(&state, "a", 1, isReload: true).flight
+        let second = ask(&state, "a", 2, isReload: true).flight
+        #expect(state.land(second, for: "a", .store(try entry(30))) == [2])
+        #expect(state.land(first, for: "a", .remove) == [1])
+        #expect(ask(&state, "a").text == "hit" && state.usedBytes == 30)
+    }
+
+    @Test("Responses for one URL are removed without a look at those for others, and flights for it bring none")
+    func oneURL() throws {
+        let (mine, other) = (try TransportURL("https://api.test/mine"), try TransportURL("https://api.test/other"))
+        var state = State(capacity: 1_000) { $0.hasPrefix("m") ? [mine, mine] : [other] }
+        for key in ["m1", "m2", "m3", "o1", "o2"] { try put(&state, key, 10) }
+        let flight = ask(&state, "m4").flight
+        var asked: [String] = []
+        state.remove(mine) { key in
+            asked.append(key)
+            return key != "m3"
+        }
+        #expect(asked.sorted() == ["m1", "m2", "m3", "m4"] && state.count == 3 && state.usedBytes == 30)
+        #expect(state.land(flight, for: "m4", .store(try entry(10))) == [1] && state.count == 3)
+        // What was removed in another way is not found again.
+        state.remove { $0 == "m3" }
+        asked = []
+        state.remove(mine) { key in
+            asked.append(key)
+            return true
+        }
+        #expect(asked.isEmpty && state.count == 2)
     }
 
     @Test("A waiter that leaves does not end the flight of others, and the last one does, also after a removal", arguments: [false, true])

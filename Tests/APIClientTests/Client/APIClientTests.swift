@@ -105,6 +105,10 @@ struct APIClientTests {
             client.parameterEncoding = .form
             let form = try await client.post("items", parameters: Item(id: 7, name: "a b"), as: Received.self)
             #expect(form.body == "id=7&name=a+b" && form.headers["content-type"] == "application/x-www-form-urlencoded")
+            let lists = ["ids": ["a b", "c"]]
+            #expect(try await client.post("items", parameters: lists, as: Received.self).body == "ids=a+b&ids=c")
+            client.formFormat = QueryFormat(arrays: .bracketed)
+            #expect(try await client.post("items", parameters: lists, as: Received.self).body == "ids%5B%5D=a%20b&ids%5B%5D=c")
             client.parameterEncoding = .query
             client.queryFormat.space = .plus
             let query = try await client.post("items", parameters: Item(id: 7, name: "a b"), as: Received.self)

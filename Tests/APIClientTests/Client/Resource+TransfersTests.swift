@@ -85,6 +85,49 @@ struct ResourceTransfersTests {
         }
     }
 
+    @Test("A download of more bytes than its limit fails, although the server has not finished, and leaves no file")
+    func limitedDownload() async throws {
+        let count = Shared(0)
+        let transport = InProcessTransport { request in
+            guard request.url.target == "/endless" else {
+                return TransportResponse(status: 200, url: request.url, body: ResponseBody(bytes: [1, 2, 3]))
+            }
+            let parts = AsyncThrowingStream<[UInt8], any Error> {
+                count.value += 1
+                // Ends at 100 MB, so that a test that fails does not fill the disk.
+                return count.value <= 10_000 ? [UInt8](repeating: 1, count: 10_000) : nil
+            }
+            return TransportResponse(status: 200, url: request.url, body: ResponseBody(parts))
+        }
+        let session = try ApproovSession(service: nil, configuration: .over(transport))
+        let client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        let endless = try client.resource("endless")
+        /// The files of downloads; other tests make some at the same time, but of other sizes.
+        func files() throws -> Set<String> {
+            let names = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory())
+            return Set(
+                names.filter { name in
+                    let values = try? FileManager.default.attributesOfItem(atPath: NSTemporaryDirectory() + "/" + name)
+                    return name.hasPrefix("approov-download-") && (values?[.size] as? NSNumber)?.intValue == 54_322
+                })
+        }
+        let before = try files()
+        for limit in [54_321, 0, -1] {
+            let error = await #expect(throws: ApproovError.self) { _ = try await endless.download(upTo: limit) }
+            #expect(error?.code == .responseTooLarge)
+        }
+        #expect(count.value <= 20)
+        #expect(try files().subtracting(before).isEmpty)
+        let short = try client.resource("short")
+        for limit in [3, 4, .max, nil] as [Int?] {
+            let (file, _) = try await short.download(upTo: limit)
+            #expect(try Data(contentsOf: file) == Data([1, 2, 3]))
+            try FileManager.default.removeItem(at: file)
+        }
+        let error = await #expect(throws: ApproovError.self) { _ = try await short.download(upTo: 2) }
+        #expect(error?.code == .responseTooLarge)
+    }
+
     @Test("A new download that is answered with 416 has no content")
     func unsatisfiable() async throws {
         let session = try ApproovSession(service: nil, configuration: .over(InProcessTransport(status: 416)))
@@ -149,6 +192,29 @@ struct ResourceTransfersTests {
         }
         let (events, _) = try await plain.resource("news").events(upTo: 10)
         await #expect(throws: ApproovError.self) { for try await _ in events {} }
+    }
+
+    @Test("A resource's own Accept wins over the session's, with rules and without", arguments: [false, true])
+    func acceptOverSession(hasRules: Bool) async throws {
+        let accepts = Shared<[String?]>([])
+        let transport = InProcessTransport { request in
+            accepts.change { $0.append(request.headerFields[.accept]) }
+            let type = request.url.target == "/news" ? "text/event-stream" : "application/json"
+            return TransportResponse(
+                status: 200, headerFields: [.contentType: type], url: request.url, body: ResponseBody(bytes: Array("1".utf8)))
+        }
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.httpAdditionalHeaders = ["Accept": "text/session"]
+        let session = try ApproovSession(wrapping: URLSession(configuration: wrapped), service: nil, configuration: .over(transport))
+        var client = try APIClient(base: try #require(URL(string: "https://api.example.com/")), session: session)
+        if hasRules { try client.rules.configure("**", description: "other") { $0.headers["X-Other"] = "1" } }
+        _ = try await client.resource("news").events()
+        #expect(try await client.get("item", as: Int.self) == 1)
+        // Here the resource asks for no media type.
+        _ = try await client.resource("item").send(.get)
+        client.headers = ["Accept": "text/client"]
+        #expect(try await client.get("item", as: Int.self) == 1)
+        #expect(accepts.value == ["text/event-stream", "application/json", "text/session", "text/client"])
     }
 
     @Test(
@@ -280,6 +346,32 @@ struct ResourceTransfersTests {
         #expect(try await resource.send(.put, body: JSONBody([1]), headers: ["If-Match": "\"1\""], as: Item.self) == item)
         #expect(try await resource.send(.get, headers: ["accept": "application/vnd.item+json"], as: Item.self) == item)
         #expect(accepts.value == ["application/json", "application/vnd.item+json"])
+    }
+
+    @Test("A request asks for the media types of its deserializer, unless it has its own header or the deserializer names none")
+    func deserializers() async throws {
+        struct Status: ResponseDeserializer {
+            func value(of response: APIResponse) throws -> Int { response.head.statusCode }
+        }
+        let accepts = Shared<[String?]>([])
+        let transport = InProcessTransport { request in
+            accepts.change { $0.append(request.headerFields[.accept]) }
+            let (type, text) = request.url.target == "/xml" ? ("text/xml", "<a/>") : ("application/json", "1")
+            return TransportResponse(
+                status: 200, headerFields: [.contentType: type], url: request.url, body: ResponseBody(bytes: Array(text.utf8)))
+        }
+        let base = try #require(URL(string: "https://api.example.com/"))
+        let client = try APIClient(base: base, session: ApproovSession(service: nil, configuration: .over(transport)))
+        let (xml, json) = (try client.resource("xml"), try client.resource("json"))
+        _ = try await xml.send(.get, with: XMLResponse())
+        _ = try await xml.send(.get, with: XMLResponse(mediaTypes: ["text/xml"]))
+        _ = try await xml.send(.get, headers: ["accept": "application/soap+xml"], with: XMLResponse())
+        #expect(try await json.send(.get, with: JSONResponse(Int.self)) == 1)
+        #expect(try await json.send(.get, with: Status()) == 200)
+        #expect(
+            accepts.value == ["application/xml, text/xml", "text/xml", "application/soap+xml", "application/json", "*/*"])
+        #expect(JSONResponse(Int.self, mediaTypes: ["application/vnd.item+json"]).accept == nil)
+        #expect(XMLResponse(mediaTypes: ["application/*+xml"]).accept == nil)
     }
 
     @Test("The verbs without a result ignore the content, and check the status")

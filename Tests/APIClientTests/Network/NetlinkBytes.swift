@@ -22,10 +22,12 @@ struct NetlinkBytes {
 
     /// A route; a default route of the main table by default.
     static func route(
-        _ interface: Int32?, length: UInt8 = 0, table: UInt8 = 254, kind: UInt8 = 1, flags: UInt32 = 0, hops: [Int32] = [],
+        _ interface: Int32?, length: UInt8 = 0, to destination: [UInt8]? = nil, family: UInt8 = 2, table: UInt8 = 254, kind: UInt8 = 1,
+        flags: UInt32 = 0, hops: [Int32] = [],
         hopFlags: UInt8 = 0, nexthopObject: UInt32? = nil, sequence: UInt32
     ) -> [UInt8] {
-        var payload: [UInt8] = [2, length, 0, 0, table, 3, 0, kind] + bytes(flags)
+        var payload: [UInt8] = [family, length, 0, 0, table, 3, 0, kind] + bytes(flags)
+        if let destination { payload += attribute(1, destination) }
         payload += attribute(5, [10, 0, 0, 1])
         if let interface { payload += attribute(4, bytes(interface)) }
         if !hops.isEmpty {

@@ -42,6 +42,28 @@ import Testing
         ] { #expect(try !isDefault(other)) }
     }
 
+    @Test("A part of a default route counts as one if it leads to public addresses")
+    func wideRoutes() throws {
+        func isDefault(_ bytes: [UInt8]) throws -> Bool {
+            guard case .route(let route)? = try contents(bytes).first else { return false }
+            return route.isDefault
+        }
+        for (length, to) in [(1, 128), (2, 192), (7, 198)] as [(UInt8, UInt8)] {
+            #expect(try isDefault(NetlinkBytes.route(2, length: length, to: [to, 0, 0, 0], sequence: 1)))
+        }
+        #expect(try isDefault(NetlinkBytes.route(2, length: 3, to: [0x20] + [UInt8](repeating: 0, count: 15), family: 10, sequence: 1)))
+        // The other half, multicast, private networks, and a route that cannot be used.
+        for other in [
+            NetlinkBytes.route(2, length: 1, to: [0, 0, 0, 0], sequence: 1),
+            NetlinkBytes.route(2, length: 4, to: [224, 0, 0, 0], sequence: 1),
+            NetlinkBytes.route(2, length: 7, to: [0xFC] + [UInt8](repeating: 0, count: 15), family: 10, sequence: 1),
+            NetlinkBytes.route(2, length: 8, to: [198, 0, 0, 0], sequence: 1), NetlinkBytes.route(2, length: 1, sequence: 1),
+            NetlinkBytes.route(2, length: 1, to: [128, 0, 0, 0], table: 255, sequence: 1),
+            NetlinkBytes.route(2, length: 1, to: [128, 0, 0, 0], kind: 7, sequence: 1),
+            NetlinkBytes.route(2, length: 1, to: [128, 0, 0, 0], flags: 16, sequence: 1),
+        ] { #expect(try !isDefault(other)) }
+    }
+
     @Test("A datagram that was cut at any byte is refused, unless it was cut between two messages")
     func truncated() {
         let parts = [

@@ -3,6 +3,15 @@ import Testing
 @testable import APIClient
 
 @Suite struct NetworkMonitorStateTests {
+    /// The shortest pause.
+    private static let pause = NetworkMonitorState.Action.pause(.milliseconds(50))
+
+    /// The length of the pause that the last action asks for; nil for another action.
+    private static func length(_ actions: [NetworkMonitorState.Action]) -> Duration? {
+        if case .pause(let length)? = actions.last { return length }
+        return nil
+    }
+
     /// Takes a state through both lists.
     private func read(
         _ state: inout NetworkMonitorState, links: [UInt8], routes: [UInt8], from first: UInt32
@@ -55,11 +64,11 @@ import Testing
         var state = NetworkMonitorState()
         _ = read(&state, links: NetlinkBytes.link(2, sequence: 1), routes: NetlinkBytes.route(2, sequence: 2), from: 1)
         let change = NetlinkBytes.message(NetlinkBytes.newAddress, flags: 0, sequence: 99)
-        #expect(state.receive(change + change) == [.pause] && state.receive(change).isEmpty)
+        #expect(state.receive(change + change) == [Self.pause] && state.receive(change).isEmpty)
         #expect(
             read(&state, links: NetlinkBytes.link(2, sequence: 3), routes: NetlinkBytes.route(2, sequence: 4), from: 3)
                 == [.requestLinks(sequence: 3), .requestRoutes(sequence: 4)])
-        #expect(state.receive(NetlinkBytes.link(2, flags: 0, sequence: 1_700_000_000, isListed: false)) == [.pause])
+        #expect(state.receive(NetlinkBytes.link(2, flags: 0, sequence: 1_700_000_000, isListed: false)) == [Self.pause])
         #expect(read(&state, links: [], routes: [], from: 5).last == .publish(.unreachable))
     }
 
@@ -73,7 +82,7 @@ import Testing
                 [UInt8](repeating: 0, count: 16))
             let change = NetlinkBytes.message(NetlinkBytes.deletedLink, flags: 0, sequence: 0)
             #expect(state.receive((isMarked ? mark : change) + NetlinkBytes.end(1)) == [.requestRoutes(sequence: 2)])
-            #expect(state.receive(NetlinkBytes.end(2)) == [.pause] && state.status == .unknown)
+            #expect(state.receive(NetlinkBytes.end(2)) == [Self.pause] && state.status == .unknown)
             #expect(read(&state, links: [], routes: [], from: 3).last == .publish(.unreachable))
         }
     }
@@ -89,8 +98,37 @@ import Testing
             let actions = read(
                 &state, links: change + NetlinkBytes.link(2, sequence: sequence),
                 routes: hasRoute ? NetlinkBytes.route(2, sequence: sequence + 1) : [], from: sequence)
-            #expect(actions.last == .pause)
+            #expect(Self.length(actions) != nil)
             #expect(actions.contains(.publish(hasRoute ? .reachable : .unknown)) == (round == 5))
+        }
+    }
+
+    @Test("While routes change all the time, each pause is twice as long as the last one, up to 10 s, until a list was quiet")
+    func pauses() {
+        var state = NetworkMonitorState()
+        let change = NetlinkBytes.message(NetlinkBytes.deletedLink, flags: 0, sequence: 0)
+        var lengths: [Duration?] = []
+        for round in 0..<10 as Range<UInt32> {
+            let actions = read(&state, links: change, routes: [], from: 2 * round + 1)
+            lengths.append(Self.length(actions))
+        }
+        let expected = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000]
+        #expect(lengths == expected.map { (count: Int) -> Duration? in .milliseconds(count) })
+        // Further messages in the pause do not make the next one longer.
+        #expect(state.overrun().isEmpty)
+        #expect(Self.length(read(&state, links: [], routes: [], from: 21)) == nil)
+        #expect(state.receive(change) == [Self.pause])
+        #expect(read(&state, links: change, routes: [], from: 23).last == Self.pause)
+        #expect(Self.length(read(&state, links: change, routes: [], from: 25)) == .milliseconds(100))
+    }
+
+    @Test("A default route in several parts is a network, unless its interface has no carrier")
+    func splitRoutes() {
+        for (flags, status) in [(nil, NetworkStatus.reachable), (0x1, .unreachable)] as [(UInt32?, NetworkStatus)] {
+            var state = NetworkMonitorState()
+            let links = flags.map { NetlinkBytes.link(2, flags: $0, sequence: 1) } ?? NetlinkBytes.link(2, sequence: 1)
+            _ = read(&state, links: links, routes: NetlinkBytes.route(2, length: 1, to: [128, 0, 0, 0], sequence: 2), from: 1)
+            #expect(state.status == status)
         }
     }
 
@@ -98,11 +136,11 @@ import Testing
     func overrun() {
         var state = NetworkMonitorState()
         _ = state.begin()
-        #expect(state.overrun() == [.pause] && state.overrun().isEmpty)
+        #expect(state.overrun() == [Self.pause] && state.overrun().isEmpty)
         #expect(state.receive(NetlinkBytes.link(2, sequence: 1) + NetlinkBytes.end(1)).isEmpty)
         #expect(state.begin() == [.requestLinks(sequence: 2)])
         #expect(state.receive(NetlinkBytes.link(2, sequence: 1) + NetlinkBytes.end(1)).isEmpty)
-        #expect(state.receive([1, 2, 3]) == [.pause])
+        #expect(state.receive([1, 2, 3]) == [.pause(.milliseconds(100))])
     }
 
     @Test("Lists that are lost again and again make the status unknown, and are asked for again")
@@ -111,7 +149,8 @@ import Testing
         _ = read(&state, links: [], routes: [], from: 1)
         for round in 1...10 {
             _ = state.begin()
-            #expect(state.overrun() == (round == 5 ? [.publish(.unknown), .pause] : [.pause]))
+            let actions = state.overrun()
+            #expect(Self.length(actions) != nil && actions.contains(.publish(.unknown)) == (round == 5))
         }
     }
 
@@ -119,7 +158,7 @@ import Testing
     func busy() {
         var state = NetworkMonitorState()
         _ = state.begin()
-        #expect(state.receive(NetlinkBytes.failure(1, number: 16)) == [.pause])
+        #expect(state.receive(NetlinkBytes.failure(1, number: 16)) == [Self.pause])
     }
 
     @Test("A refusal of the kernel makes the status unknown, until something changes")
@@ -128,7 +167,7 @@ import Testing
             var state = NetworkMonitorState()
             _ = state.begin()
             #expect(state.receive(refusal).isEmpty && state.status == .unknown)
-            #expect(state.receive(NetlinkBytes.message(NetlinkBytes.newAddress, flags: 0, sequence: 0)) == [.pause])
+            #expect(state.receive(NetlinkBytes.message(NetlinkBytes.newAddress, flags: 0, sequence: 0)) == [Self.pause])
             #expect(read(&state, links: [], routes: [], from: 2).last == .publish(.unreachable))
             _ = state.begin()
             #expect(state.receive(NetlinkBytes.failure(4, number: 1)) == [.publish(.unknown)])

@@ -72,6 +72,11 @@ import Testing
         try await expect(.reachable, after: "link set a1 up")
         try await expect(.unreachable, after: "route del default")
         try await expect(.reachable, after: "route add default dev a0 table 100")
+        // As VPNs make them.
+        try await expect(.unreachable, after: "route del default dev a0 table 100")
+        try await expect(.reachable, after: "route add 0.0.0.0/1 dev a0", "route add 128.0.0.0/1 dev a0")
+        try await expect(.unreachable, after: "link set a1 down")
+        try await expect(.reachable, after: "link set a1 up")
         try await expect(.unreachable, after: "link del a0")
         // More changes at once than the socket's buffer holds: the lists are read again.
         let many = (1...400).map { "route add 198.51.\($0 / 200).\($0 % 200)/32 dev lo" }

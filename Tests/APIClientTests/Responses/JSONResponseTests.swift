@@ -49,6 +49,39 @@ import Testing
         #expect(error?.description.contains("canary") == false)
     }
 
+    @Test("An error names declared members and indexes, but no key of a dictionary, and at most 20 keys")
+    func keys() async throws {
+        struct Item: Decodable { let price: Int }
+        struct List: Decodable { let items: [String: [Item]] }
+        let named = await failure {
+            try JSONResponse(List.self).value(of: APIResponse(#"{"items":{"canary":[{"price":1},{"price":"x"}]}}"#))
+        }
+        #expect(named?.message.contains("items.*.Index 1.price is not of type Int") == true, "\(String(describing: named))")
+        let numbered = await failure { try JSONResponse([Int: [Int]].self).value(of: APIResponse(#"{"12345":["x"]}"#)) }
+        #expect(numbered?.message.contains("*.Index 0 is not of type Int") == true, "\(String(describing: numbered))")
+        for error in [named, numbered] { #expect(error?.message.contains("canary") == false && error?.message.contains("12345") == false) }
+
+        struct Nested: Decodable { let next: [Nested] }
+        let text = String(repeating: #"{"next":["#, count: 15) + "7" + String(repeating: "]}", count: 15)
+        let deep = await failure { try JSONResponse(Nested.self).value(of: APIResponse(text)) }
+        #expect(deep?.message.components(separatedBy: "next").count == 11, "\(String(describing: deep))")
+    }
+
+    @Test("A media type of the server is shown only if it is a plain one")
+    func mediaTypes() async throws {
+        for (type, isShown) in [
+            ("text/html", true), ("TEXT/Html; charset=canary", true), ("text/html/x", false), ("text", false), ("text/", false),
+            ("text/ht ml", false), ("text/<html>", false), ("text/" + String(repeating: "x", count: 96), false), ("canary", false),
+        ] as [(String, Bool)] {
+            let error = await failure { try JSONResponse(Item.self).value(of: APIResponse("{}", type: type)) }
+            #expect(error?.code == .unexpectedMediaType && error?.message.contains("canary") == false)
+            #expect(error?.message.contains("a malformed media type") == !isShown, "\(type)")
+            #expect(error?.message.contains("\"text/html\"") == isShown, "\(type)")
+        }
+        let error = await failure { try JSONResponse(Item.self).value(of: APIResponse("{}", type: nil)) }
+        #expect(error?.message.contains("no media type") == true)
+    }
+
     @Test("JSON that is nested 10,000 levels deep is refused")
     func deep() async throws {
         indirect enum Nested: Decodable {

@@ -149,6 +149,31 @@ struct RequestRulesTests {
         #expect(transport.requests.map { $0.headerFields[.acceptLanguage] } == ["de", nil, "de"])
     }
 
+    private struct Passing: RequestInterceptor {}
+
+    @Test(
+        "A rule's header wins over the session's additional headers, and what the request or the client sets wins over the rule",
+        arguments: [false, true])
+    func additionalHeaders(passes: Bool) async throws {
+        let transport = InProcessTransport { request in TransportResponse(status: 200, url: request.url) }
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.httpAdditionalHeaders = ["Accept-Language": "en", "X-Plain": "session"]
+        let session = try ApproovSession(
+            wrapping: URLSession(configuration: wrapped), service: nil, configuration: .over(transport)
+        )
+        .adding(interceptors: passes ? [Passing()] : [])
+        var client = try APIClient(base: url(""), session: session).configured {
+            try $0.configure("**", description: "language") { $0.headers["Accept-Language"] = "de" }
+        }
+        _ = try await client.resource("a").send(.get)
+        _ = try await client.resource("a").send(.get, headers: ["Accept-Language": "fr"])
+        client.headers = ["accept-language": "it"]
+        _ = try await client.resource("a").send(.get)
+        #expect(transport.requests.map { $0.headerFields[values: .acceptLanguage] } == [["de"], ["fr"], ["it"]])
+        let plain = try #require(HTTPField.Name("X-Plain"))
+        #expect(transport.requests.map { $0.headerFields[plain] } == ["session", "session", "session"])
+    }
+
     @Test("A header that the request has already is not replaced, and statuses of a rule take the place of the client's")
     func precedence() async throws {
         let seen = Shared<[String]>([])

@@ -36,13 +36,26 @@ import Testing
             #expect(isGood(token, new, clock) && !isGood(token, old, clock))
             _ = try account.verify(token)
         }
-        // The old secret's last token is valid until it expires, and the old secret is valid no longer than that.
+        // The old secret's last token is valid until it expires.
         clock.advance(by: .seconds(298))
         _ = try account.verify(last)
-        clock.advance(by: .seconds(2))
+        // The old secret is valid no longer than the longest token that it may have signed.
+        clock.advance(by: .seconds(86_400 - 298))
         let late = try TokenSigner(key: .hs256(old, kid: nil)).sign(
             TokenClaims(exp: Int64(clock.date.timeIntervalSince1970) + 60, aud: AuthorityBench.host))
         #expect(code(as: TokenError.self) { try account.verify(late) } == .badSignature)
+    }
+
+    @Test("A verifier accepts the old secret's last token until it expires, also if the authority's tokens live for an hour")
+    func longLived() async throws {
+        let account = try await AuthorityBench(tokenLifetime: 3_600)
+        try await account.store.changeAccountSecret(overlap: .seconds(600))
+        account.clock.advance(by: .seconds(599))
+        let last = try await account.attest(account.evidence()).token
+        account.clock.advance(by: .seconds(3_599))
+        _ = try account.verify(last)
+        account.clock.advance(by: .seconds(1))
+        #expect(code(as: TokenError.self) { try account.verify(last) } == .expired)
     }
 
     @Test("A decoy verifies with neither secret during an overlap")

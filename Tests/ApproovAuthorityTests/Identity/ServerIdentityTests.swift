@@ -138,6 +138,27 @@ import Testing
         #expect(try await account.store.initialConfiguration().trustRoots == saved.rootPEM)
     }
 
+    @Test("A second rotation within the given time is refused, and one after it or without such a time is not")
+    func secondRotation() async throws {
+        let account = try await AuthorityBench()
+        let url = try #require(URL(string: AuthorityBench.url))
+        func serve() async throws {
+            let identity = try await account.store.serverIdentity(hosts: [])
+            try await account.store.remember(Endpoint(url: url, pins: identity.pins, trustRoots: identity.rootPEM))
+        }
+        try await serve()
+        account.clock.advance(by: .seconds(60))
+        // The first one is in order: apps have known the backup key from the beginning.
+        try await account.store.rotateServerKey(unlessWithin: .seconds(86_400))
+        try await serve()
+        account.clock.advance(by: .seconds(86_398))
+        await refuses(.rotationTooSoon) { try await account.store.rotateServerKey(unlessWithin: .seconds(86_400)) }
+        account.clock.advance(by: .seconds(4))
+        try await account.store.rotateServerKey(unlessWithin: .seconds(86_400))
+        try await serve()
+        try await account.store.rotateServerKey()
+    }
+
     @Test("A renewal after the key was rotated reports that the certificate is for the other key")
     func renewedAfterRotation() async throws {
         let account = try await AuthorityBench()

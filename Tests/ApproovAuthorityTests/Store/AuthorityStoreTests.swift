@@ -219,6 +219,42 @@ import Testing
         }
     }
 
+    @Test(
+        "A host, pin or key of the store that cannot be used is a damaged store, not a mistake of the operator",
+        arguments: [
+            "UPDATE host SET name = 'a b'", "UPDATE host SET settings = replace(settings, 'sha256', 'sha1')",
+            "UPDATE account SET arcKey = x''", "UPDATE account SET arcKey = zeroblob(32)", "UPDATE account SET challengeKey = zeroblob(31)",
+        ])
+    func unusable(statement: String) async throws {
+        let account = try await AuthorityBench()
+        try await account.store.database.connections.write { database in
+            try database.execute(sql: "\(statement); UPDATE account SET generation = generation + 1")
+        }
+        await refuses(.storeDamaged) { try await account.store.refresh() }
+        await refuses(.storeDamaged) {
+            try await account.store.addHost("b.example.com", settings: HostSettings(pins: AuthorityBench.pins))
+        }
+        await refuses(.storeDamaged) { _ = try AuthorityStore(directory: account.directory.url, time: account.clock) }
+    }
+
+    @Test(
+        "A counter or time that is out of range is an error, both when the store is read and when the next version is signed",
+        arguments: ["configuration SET version", "configuration SET issuedAt", "configuration SET expiresAt", "account SET epoch"],
+        [Int64.min, -1, 0, 1 << 53, Int64.max])
+    func outOfRange(column: String, number: Int64) async throws {
+        let account = try await AuthorityBench()
+        let store = account.store
+        try await store.database.connections.write { database in
+            try database.execute(sql: "UPDATE \(column) = ?", arguments: [number])
+            try database.execute(sql: "UPDATE account SET generation = generation + 1")
+        }
+        account.clock.advance(by: .seconds(20 * 86_400))
+        await refuses(.storeDamaged) { try await store.renewConfigurationIfDue() }
+        await refuses(.storeDamaged) { try await store.refresh() }
+        if column.hasPrefix("account") { await refuses(.storeDamaged) { try await store.startEpoch() } }
+        await refuses(.storeDamaged) { _ = try AuthorityStore(directory: account.directory.url, time: account.clock) }
+    }
+
     @Test("A store that was restored in place is not loaded as if it were a change: the process must be restarted")
     func restoredInPlace() async throws {
         let account = try await AuthorityBench()

@@ -137,7 +137,8 @@ struct GatewayCommandTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
         let arguments = [
             "gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example", "--tls-cert",
-            try folder.write(leaf.chainPEM, to: "gateway.pem"), "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "gateway.key"),
+            try folder.write(leaf.chainPEM, to: "gateway.pem"), "--tls-key",
+            try folder.writePrivate(leaf.key.privateKeyPEM, to: "gateway.key"),
         ]
         _ = try await ServerProcess.run(arguments) { (gateway) async throws in
             #expect(gateway.url.hasPrefix("https://127.0.0.1:"))
@@ -387,7 +388,8 @@ struct GatewayCommandTests {
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--yes"],
             ["--keys", "k", "--rotate", "--kem", "kyber"], ["--keys", "k", "--rotate", "--only"],
             ["--keys", "k", "--rotate", "--remember", "5"], ["--keys", "k", "--rotate", "--max-message", "2048"],
-            ["--keys", "k", "--rotate", "--request-timeout", "60"],
+            ["--keys", "k", "--rotate", "--request-timeout", "60"], ["--keys", "k", "--rotate", "--requests-per-client", "5"],
+            ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--requests-per-client", "0"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--json"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "0"],
             ["--listen", "127.0.0.1:0", "--keys", "k", "--allow", "https://a.example", "--request-timeout", "-1"],

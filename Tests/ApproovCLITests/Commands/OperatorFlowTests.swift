@@ -51,7 +51,7 @@ struct OperatorFlowTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
         return [
             "--tls-cert", try folder.write(leaf.chainPEM, to: "authority.pem"),
-            "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "authority.key"),
+            "--tls-key", try folder.writePrivate(leaf.key.privateKeyPEM, to: "authority.key"),
             "--backup-pin", try TestKey().pin.description, "--cacert", try folder.write(root.pem, to: "authority-root.pem"),
         ]
     }

@@ -81,7 +81,7 @@ struct PublishedKeyTests {
         }
         let tls = [
             "--tls-cert", try folder.write(leaf.chainPEM, to: "relay.pem"), "--tls-key",
-            try folder.write(leaf.key.privateKeyPEM, to: "relay.key"),
+            try folder.writePrivate(leaf.key.privateKeyPEM, to: "relay.key"),
         ]
         let serve = ["gateway", "--listen", "127.0.0.1:0", "--keys", keys, "--allow", "https://a.example"]
         _ = try await ServerProcess.run(serve) { (gateway) async throws in

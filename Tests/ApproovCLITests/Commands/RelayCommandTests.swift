@@ -116,7 +116,7 @@ struct RelayCommandTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: root)
         let arguments = [
             "relay", "--listen", "127.0.0.1:0", "--gateway", "http://127.0.0.1:1", "--tls-cert",
-            try folder.write(leaf.chainPEM, to: "relay.pem"), "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "relay.key"),
+            try folder.write(leaf.chainPEM, to: "relay.pem"), "--tls-key", try folder.writePrivate(leaf.key.privateKeyPEM, to: "relay.key"),
         ]
         _ = try await ServerProcess.run(arguments) { (relay) async throws in
             #expect(relay.url.hasPrefix("https://127.0.0.1:"))

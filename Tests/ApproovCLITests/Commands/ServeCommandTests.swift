@@ -141,7 +141,7 @@ struct ServeCommandTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: issuer)
         let run = try await Approov.run(
             "serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--tls-cert", folder.write(leaf.chainPEM, to: "cert.pem"),
-            "--tls-key", folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", leaf.pin.description)
+            "--tls-key", folder.writePrivate(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", leaf.pin.description)
         #expect(run.exitCode == 1)
         #expect(run.errors.contains("--backup-pin"))
         #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "a store was made")
@@ -170,7 +170,8 @@ struct ServeCommandTests {
         let leaf = try TestPKI.leaf(hosts: ["authority.example.com"], issuer: root)
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
         let options = [
-            "--data", folder.path("data"), "--tls-cert", certificate, "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "key.pem"),
+            "--data", folder.path("data"), "--tls-cert", certificate, "--tls-key",
+            try folder.writePrivate(leaf.key.privateKeyPEM, to: "key.pem"),
             "--backup-pin", try TestKey().pin.description,
         ]
         func errors(_ more: String...) async throws -> String {
@@ -208,6 +209,8 @@ struct ServeCommandTests {
             return pin
         }
         let first = try await presentedPin()
+        // The store tells a rotation from the making of the key by the seconds of their certificates.
+        try await Task.sleep(for: .seconds(1))
         let rotated = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
         #expect(rotated.exitCode == 0)
         #expect(!rotated.output.contains(first))
@@ -218,6 +221,9 @@ struct ServeCommandTests {
         let second = try await presentedPin()
         #expect(second != first)
         #expect(rotated.output.contains(second))
+        let soon = try await Approov.run("sdk", "-rotateServerKey", "--data", data)
+        #expect(soon.exitCode == 1 && soon.errors.contains("--yes"), "\(soon.errors)")
+        #expect(try await Approov.run("sdk", "-rotateServerKey", "--yes", "--data", data).exitCode == 0)
     }
 
     @Test("The command warns if apps do not know the server's key")
@@ -227,7 +233,7 @@ struct ServeCommandTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let own = [
             "--tls-cert", try folder.write(leaf.chainPEM, to: "cert.pem"),
-            "--tls-key", try folder.write(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", try TestKey().pin.description,
+            "--tls-key", try folder.writePrivate(leaf.key.privateKeyPEM, to: "key.pem"), "--backup-pin", try TestKey().pin.description,
         ]
         let run = try await serving(["--data", data] + own) { _ in }
         #expect(run.errors.contains("do not know this server's key"))
@@ -293,7 +299,7 @@ struct ServeCommandTests {
     func foreignKey() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
-        let key = try folder.write(TestKey().privateKeyPEM, to: "other.key")
+        let key = try folder.writePrivate(TestKey().privateKeyPEM, to: "other.key")
         let tls = ["--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key]
         let servers = [
             ["serve", "--data", folder.path("data"), "--backup-pin", leaf.pin.description],
@@ -311,7 +317,7 @@ struct ServeCommandTests {
     func badCertificate() async throws {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: TestPKI.root())
         let certificate = try folder.write(leaf.chainPEM, to: "cert.pem")
-        let key = try folder.write(leaf.key.privateKeyPEM, to: "key.pem")
+        let key = try folder.writePrivate(leaf.key.privateKeyPEM, to: "key.pem")
         let garbage = try folder.write("garbage", to: "garbage.pem")
         func errors(_ certificate: String, _ key: String) async throws -> String {
             let run = try await Approov.run(

@@ -100,7 +100,7 @@ struct ServerLogTests {
         let leaf = try TestPKI.leaf(hosts: ["127.0.0.1"], issuer: try TestPKI.root())
         let tls = [
             "--tls-cert", try folder.write(leaf.chainPEM, to: "server.pem"), "--tls-key",
-            try folder.write(leaf.key.privateKeyPEM, to: "server.key"),
+            try folder.writePrivate(leaf.key.privateKeyPEM, to: "server.key"),
             "--log-level", "trace",
         ]
         let serve = ["serve", "--data", folder.path("data"), "--listen", "127.0.0.1:0", "--backup-pin", try TestKey().pin.description]

@@ -55,6 +55,32 @@ import Testing
         return world
     }
 
+    @Test("A policy may wait for a barrier of the gate, which does not wait for the policy's own request", .timeLimit(.minutes(1)))
+    func barrier() async throws {
+        let world = try World()
+        let gate = RequestGate(clock: world.clock)
+        let barriers = Shared<[String]>([])
+        let wait: @Sendable (String) async throws -> Void = { name in try await gate.barrier { barriers.change { $0.append(name) } } }
+        let policy = Scripted(
+            shouldAttest: { _ in
+                try await wait("shouldAttest")
+                return true
+            },
+            decide: { result, request in
+                try await wait("decide")
+                return try await StandardPolicy().decide(result, for: request)
+            },
+            didPrepare: { request, _ in
+                try await wait("didPrepare")
+                return request
+            })
+        let session = try session(world, policy) { $0.gate = gate }
+        let (_, head) = try await session.data(for: request)
+        #expect(head.statusCode == 200)
+        #expect(barriers.value == ["shouldAttest", "decide", "didPrepare"])
+        #expect(gate.outgoingCount == 0 && world.apiRequests.count == 1)
+    }
+
     // MARK: Decisions
 
     @Test("A policy without functions decides about every status like a session without a policy", arguments: TokenFetchStatus.allCases)

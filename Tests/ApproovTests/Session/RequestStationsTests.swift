@@ -166,6 +166,20 @@ import Testing
         #expect(world.service.configuration.version == 2)
     }
 
+    @Test("A request that is suspended while the transport connects is prepared again and sent once, after it is resumed")
+    func suspendedWhileConnecting() async throws {
+        let world = try World()
+        let connections = Shared(0)
+        let session = try session(in: world, upTo: 1) { request in
+            connections.change { $0 += 1 }
+            if connections.value == 1 { throw TransportError(.suspended, "nothing was sent") }
+        }
+        let (_, response) = try await session.data(for: URLRequest("https://api.test/", method: "POST", body: "once"))
+        #expect(response.statusCode == 200)
+        #expect(connections.value == 2)
+        #expect(world.apiRequests.count == 1)
+    }
+
     @Test("A request whose rules change with every connection fails, and is never sent")
     func changeWithEveryConnection() async throws {
         let world = try World()

@@ -325,6 +325,21 @@ import Testing
         }
     }
 
+    @Test(
+        "A field line that looks like a status line does not hide the lines before it",
+        arguments: ["", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"])
+    func hiddenHead(interim: String) async throws {
+        for line in ["HTTP/1.1 307 x: y", "HTTP/1.1 200 OK: y", "HTTP/2: 401"] {
+            try await withScript { connection in
+                _ = try await connection.receiveHead()
+                try await connection.send(
+                    "\(interim)HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\(line)\r\nLocation: https://evil.test/\r\n\r\nok")
+            } body: { _, request, transport in
+                #expect(await transportError { try await transport.send(request) }?.code == .malformedResponse)
+            }
+        }
+    }
+
     @Test("A server that never answers causes the idle timeout, and one that sends slowly the total timeout")
     func timeouts() async throws {
         try await withScript { connection in

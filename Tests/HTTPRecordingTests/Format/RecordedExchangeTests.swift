@@ -27,6 +27,13 @@ import Testing
         }
     }
 
+    @Test("A body's name has no control characters", arguments: ["a\nb", "a\u{1B}[0m", "a\u{7F}", "\u{0}"])
+    func bodyName(name: String) throws {
+        let exchange = RecordedExchange(
+            method: .get, url: "https://api.test/", status: 200, version: "HTTP/1.1", responseLines: [], bodyName: name)
+        #expect(throws: RecordedExchange.Damage.self) { try RecordedExchange(parsing: exchange.serialized()) }
+    }
+
     @Test("A file that was written by hand needs only method, URL and status")
     func short() throws {
         let text = #"{"request":{"method":"GET","url":"HTTPS://API.test"},"response":{"status":200},"note":"by hand"}"#

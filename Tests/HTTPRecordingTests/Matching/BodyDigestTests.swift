@@ -9,7 +9,7 @@ import Testing
         var fields = HTTPFields()
         fields[.contentType] = type
         let request = try TransportRequest("https://api.test/", .post, fields, body: .bytes(Array(body.utf8)))
-        var found: Set<String> = []
+        var found: Set<NotedSecret> = []
         return try BodyDigest.recordedText(of: request, Redactor(rules), [], found: &found)
     }
 

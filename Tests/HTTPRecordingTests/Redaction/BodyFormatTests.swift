@@ -37,11 +37,28 @@ import Testing
     func controlCharacters() {
         let message: [UInt8] = [0x0A, 0x03] + Array("pin".utf8) + [0x12, 0x05] + Array("key=x".utf8)
         for type in ["application/x-protobuf", "application/octet-stream", nil] { #expect(format(message, type) == .unknown) }
-        for type in ["text/plain", "application/yaml", "application/openapi+yaml", "application/javascript"] {
+        for type in ["text/plain", "application/graphql", "application/javascript"] {
             #expect(format(message, type) == .text)
         }
         #expect(format("a\tb\r\nç", "application/octet-stream") == .text)
         #expect(format([0x61, 0xE9], "application/octet-stream") == .unknown)
+    }
+
+    @Test("YAML and TOML are known by their type")
+    func configuration() {
+        func isConfiguration(_ types: String...) -> Bool {
+            var fields = HTTPFields()
+            for type in types { fields.append(HTTPField(name: .contentType, value: type)) }
+            return BodyFormat.isConfiguration(fields)
+        }
+        for type in [
+            "application/yaml", "Text/YAML;charset=utf-8", "application/x-yaml", "text/x-yaml ; a=b", "application/openapi+yaml",
+            "text/vnd.yaml", "application/toml",
+        ] {
+            #expect(isConfiguration(type) && isConfiguration("text/plain", type), "\(type)")
+        }
+        for type in ["text/plain", "application/json", "text/plain; a=yaml", ""] { #expect(!isConfiguration(type), "\(type)") }
+        #expect(!isConfiguration())
     }
 
     @Test("Text that begins with a wide byte order mark is XML if a tag follows")

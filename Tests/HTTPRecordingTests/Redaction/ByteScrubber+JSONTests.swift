@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ByteScrubberJSONTests {
     private func scrubbed(_ text: String, _ secrets: String...) -> String {
-        String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8), as: .json), as: UTF8.self)
+        String(decoding: ByteScrubber(Set(secrets.map { NotedSecret($0) })).scrubbed(Array(text.utf8), as: .json), as: UTF8.self)
     }
 
     @Test("A number with a secret in it becomes 0, and one in a string does not")
@@ -14,7 +14,7 @@ import Testing
             scrubbed(
                 #"{"a":12345678,"b":[ -12345678,123456789.5,1.12345678e3, 1234567],"c":-1234.5e6,"12345678":"12345678"}"#, "12345678",
                 "-1234.5e6")
-                == #"{"a":0,"b":[ 0,0,0, 1234567],"c":0,"REDACTED":"REDACTED"}"#)
+                == #"{"a":0,"b":[ 0,0,0, 1234567],"c":0,"REDACTED-000001":"REDACTED"}"#)
         #expect(scrubbed(#"{"x":0.1234567,"y":-1e5}"#, ".1234567") == #"{"x":0,"y":-1e5}"#)
         #expect(scrubbed("[12345678,1234]", "12345678", "12345678,1234") == "[0,1234]")
     }
@@ -56,6 +56,16 @@ import Testing
     func beginnings() {
         #expect(scrubbed(#"["bad Abcdefg1\u0026Xyz98765"]"#, "Abcdefg1", "Abcdefg1&Xyz98765") == #"["REDACTED"]"#)
         #expect(scrubbed(#"["bad Abcdefg1\u0026Xyz98765"]"#, "Abcdefg1") == #"["bad REDACTED\u0026Xyz98765"]"#)
+    }
+
+    @Test("Names of members with secrets in them stay apart from each other, and from those that were numbered before")
+    func names() {
+        #expect(
+            scrubbed(#"{"abcdefgh":1,"x abcdefgh" : 2,"\u0061bcdefgh":3,"ijklmnop":"abcdefgh","b":4}"#, "abcdefgh", "ijklmnop")
+                == #"{"REDACTED-000001":1,"REDACTED-000002" : 2,"REDACTED-000003":3,"REDACTED-000004":"REDACTED","b":4}"#)
+        #expect(
+            scrubbed(#"{"REDACTED-00000a":1,"REDACTED-000002":2,"abcdefgh":3,"RREDACTED":4}"#, "abcdefgh")
+                == #"{"REDACTED-00000a":1,"REDACTED-000002":2,"REDACTED-00000b":3,"RREDACTED":4}"#)
     }
 
     @Test("What stands around a secret stays, if it can be found as it is spelled")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ByteScrubberXMLTests {
     private func scrubbed(_ text: String, _ secrets: String...) -> String {
-        String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8), as: .xml), as: UTF8.self)
+        String(decoding: ByteScrubber(Set(secrets.map { NotedSecret($0) })).scrubbed(Array(text.utf8), as: .xml), as: UTF8.self)
     }
 
     @Test(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ByteScrubberTests {
     private func scrubbed(_ text: String, _ secrets: String...) -> String {
-        String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8)), as: UTF8.self)
+        String(decoding: ByteScrubber(Set(secrets.map { NotedSecret($0) })).scrubbed(Array(text.utf8)), as: UTF8.self)
     }
 
     @Test("A secret of eight bytes is removed wherever it stands, the longest first, and a shorter one is not")
@@ -32,11 +32,39 @@ import Testing
         #expect(scrubbed("x \(begin)-----BEGIN PRIVATE KEY-----canary", noted) == "x REDACTED")
     }
 
+    @Test(
+        "A secret in another spelling is found in text, and the piece around it goes",
+        arguments: [
+            ("abcd1234ef==", "<b>bad abcd1234ef&#x3D;&#x3D; x</b>", "<b>bad REDACTED x</b>"),
+            ("ab/cd+ef12345", "<a href=\"/x?y=ab%2Fcd%2Bef12345&z=1\">see</a>", "<a href=\"REDACTED\">see</a>"),
+            ("ab/cd+ef12345", "bad ab\\/cd\\u002Bef12345, try again", "bad REDACTED try again"),
+            ("my own dog12", "x?y=my+own+dog12 my own dog12", "REDACTED REDACTED"),
+            ("Abcdefg1&Xyz98765", "a Abcdefg1&amp;Xyz98765 b", "a REDACTED b"),
+            ("abcdefgh", "a+abcdefgh%20x 100%25 &amp; b", "a+REDACTED%20x 100%25 &amp; b"),
+            ("unheard-of1", "a%2Fb &lt;c&gt; d+e \\u0041\\u0041", "a%2Fb &lt;c&gt; d+e \\u0041\\u0041"),
+        ])
+    func otherSpellings(secret: String, text: String, result: String) {
+        #expect(scrubbed(text, secret) == result)
+        // The beginning of the secret is another one, which is found as it is spelled.
+        #expect(!scrubbed(text, secret, String(secret.prefix(8))).contains(String(secret.suffix(4))))
+    }
+
+    @Test("A piece with a secret in another spelling that overlaps with a secret as it is spelled leaves nothing of it")
+    func overlappingPieces() {
+        #expect(scrubbed("a ab%2Fcdefgh word-1 b", "ab/cdefgh", "2Fcdefgh word-1") == "a REDACTED b")
+    }
+
+    @Test("Very many pieces with signs of an encoding take little longer than other text", .timeLimit(.minutes(1)))
+    func manyPieces() {
+        let text = String(repeating: "a%2Fb&amp;c+d\\u0041 ", count: 5_000)
+        #expect(scrubbed(text, "canary-canary") == text)
+    }
+
     @Test("Very many secrets with the same beginning take little longer than one", .timeLimit(.minutes(1)))
     func manySecrets() {
         let secrets = (0..<20_000).map { "https://api.test/\(100_000 + $0)" }
         let text = secrets.joined(separator: " ")
-        let result = String(decoding: ByteScrubber(Set(secrets)).scrubbed(Array(text.utf8)), as: UTF8.self)
+        let result = String(decoding: ByteScrubber(Set(secrets.map { NotedSecret($0) })).scrubbed(Array(text.utf8)), as: UTF8.self)
         #expect(result == Array(repeating: "REDACTED", count: secrets.count).joined(separator: " "))
     }
 
@@ -44,7 +72,7 @@ import Testing
     func repetitions() {
         let secret = String(repeating: "1", count: 1 << 16) + "2"
         let text = Array("{\"pin\":\"\(secret)\",\"x\":\"\(String(repeating: "1", count: 2 << 16))\"}".utf8)
-        let scrubbed = ByteScrubber([secret]).scrubbed(text, as: .json)
+        let scrubbed = ByteScrubber([NotedSecret(secret)]).scrubbed(text, as: .json)
         #expect(scrubbed.count < 1_000)
     }
 
@@ -95,9 +123,14 @@ import Testing
         #expect(scrubbed(text + ".a.b") == text + ".a.b")
     }
 
+    @Test("Of two spellings that are one text for Unicode both are removed")
+    func unicode() {
+        #expect(scrubbed("a caf\u{E9}-12345 b cafe\u{301}-12345", "caf\u{E9}-12345", "cafe\u{301}-12345") == "a REDACTED b REDACTED")
+    }
+
     @Test("Any other byte stays")
     func otherBytes() {
         let bytes = Array(UInt8.min...UInt8.max)
-        #expect(ByteScrubber(["canary-canary"]).scrubbed(bytes) == bytes)
+        #expect(ByteScrubber([NotedSecret("canary-canary")]).scrubbed(bytes) == bytes)
     }
 }

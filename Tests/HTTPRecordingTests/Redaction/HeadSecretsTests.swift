@@ -4,9 +4,9 @@ import Testing
 
 @Suite struct HeadSecretsTests {
     private func noted(_ value: String, of name: String, isSecret: Bool = true) -> Set<String> {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         HeadSecrets.note(value, of: name, isSecret: isSecret, &secrets)
-        return secrets
+        return Set(secrets.map(\.text))
     }
 
     @Test("The values of cookies are noted, and no attributes")
@@ -55,9 +55,19 @@ import Testing
             ("Negotiate YIIabc12==", "Negotiate REDACTED"), ("NTLM abc, Basic realm=\"a b\"", "NTLM REDACTED, Basic realm=\"a b\""),
             ("Bearer", "Bearer"), ("Basic realm=\"x\"", "Basic realm=\"x\""),
             ("Digest realm=\"a, b\", nonce=x", "Digest realm=\"a, b\", nonce=x"),
+            ("Bearer error_description=\"spent, please login, or wait\"", "Bearer error_description=\"spent, please login, or wait\""),
+            ("Basic realm=\"a \\\", please login, b\", NTLM abc", "Basic realm=\"a \\\", please login, b\", NTLM REDACTED"),
+            ("Basic realm=\"a, NTLM abc", "Basic realm=\"a, NTLM REDACTED"),
         ])
     func challenges(value: String, result: String) {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         #expect(HeadSecrets.challenge(value, &secrets) == result)
+    }
+
+    @Test("What follows the scheme of a challenge is noted, and no short word, which could be the name of a member")
+    func challengeSecrets() {
+        var secrets: Set<NotedSecret> = []
+        _ = HeadSecrets.challenge("Negotiate YIIabc12==, Please identify", &secrets)
+        #expect(secrets.map(\.text) == ["YIIabc12=="])
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct JSONRedactorTests {
     private func redacted(_ text: String) throws -> String {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         return String(decoding: try JSONRedactor.redacted(Array(text.utf8), SecretNames(), &secrets), as: UTF8.self)
     }
 
@@ -41,14 +41,31 @@ import Testing
         ])
     func names(text: String, result: String) throws { #expect(try redacted(text) == result) }
 
+    @Test(
+        "The private members of a JSON Web Key are secret, wherever its type stands, and those of other objects are not",
+        arguments: [
+            (
+                #"{"keys":[{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"c"},{"d":"c"}]}"#,
+                #"{"keys":[{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"REDACTED"},{"d":"c"}]}"#
+            ),
+            (
+                #"{"n":"a","e":"AQAB","d":"b","p":"c","q":"d","dp":"e","dq":"f","qi":"g","oth":[{"r":"h","d":"i","t":"j"}],"kty":"RSA"}"#,
+                #"{"n":"a","e":"AQAB","d":"REDACTED","p":"REDACTED","q":"REDACTED","dp":"REDACTED","dq":"REDACTED","qi":"REDACTED","#
+                    + #""oth":[{"r":"REDACTED","d":"REDACTED","t":"REDACTED"}],"kty":"RSA"}"#
+            ),
+            (#"{"k":"a","kid":"b","kty":"oct"}"#, #"{"k":"REDACTED","kid":"b","kty":"oct"}"#),
+            (#"{"k":"a","d":"b","a":{"kty":"EC"}}"#, #"{"k":"a","d":"b","a":{"kty":"EC"}}"#),
+        ])
+    func webKeys(text: String, result: String) throws { #expect(try redacted(text) == result) }
+
     @Test("A name that is redacted is not looked for elsewhere, where it may have company, and a name that the app keeps stays")
     func namesElsewhere() throws {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let text = #"{"sessions":{"f81d4fae7dec11d0":1,"f81d4fae7dec11d1":2},"seen":{"f81d4fae7dec11d0":1,"f81d4fae7dec11d1":2}}"#
         let names = SecretNames([], keeping: ["f81d4fae7dec11d1"])
         let result = String(decoding: try JSONRedactor.redacted(Array(text.utf8), names, &secrets), as: UTF8.self)
         #expect(result == #"{"sessions":{"REDACTED-000001":0,"f81d4fae7dec11d1":0},"seen":{"f81d4fae7dec11d0":1,"f81d4fae7dec11d1":2}}"#)
-        #expect(!secrets.contains("f81d4fae7dec11d0"))
+        #expect(!secrets.contains(NotedSecret("f81d4fae7dec11d0")))
     }
 
     @Test("Escapes, letter case and separators do not hide a name")
@@ -161,19 +178,19 @@ import Testing
 
     @Test("Secrets before the place where JSON turns out to be malformed are noted")
     func noted() {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         #expect(throws: JSONRedactor.Malformed.self) {
             try JSONRedactor.redacted(Array(#"{"password":"hunter2-hunter2","a""#.utf8), SecretNames(), &secrets)
         }
-        #expect(secrets == ["hunter2-hunter2"])
+        #expect(secrets.map(\.text) == ["hunter2-hunter2"])
     }
 
     @Test("What a string contains is not noted as a whole, because it could be a document of the other body")
     func structure() throws {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let text = #"{"debug":"body {\"pin\":47114711}"}"#
         _ = try JSONRedactor.redacted(Array(text.utf8), SecretNames(), &secrets)
-        #expect(secrets == ["47114711"])
+        #expect(secrets.map(\.text) == ["47114711"])
     }
 
     @Test("Labels in documents inside one another take no more time than other text", .timeLimit(.minutes(1)))

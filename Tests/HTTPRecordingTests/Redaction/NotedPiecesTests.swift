@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NotedPiecesTests {
     private func end(of text: String, at position: Int = 0, _ secrets: Set<String>) -> Int? {
-        NotedPieces(of: secrets).end(in: Array(text.utf8), at: position)
+        NotedPieces(of: Set(secrets.map { NotedSecret($0) })).end(in: Array(text.utf8), at: position)
     }
 
     @Test("The longest secret that begins at a place is found")
@@ -21,7 +21,7 @@ import Testing
         "A long secret is found in pieces wherever it occurs, and its parts have at least 64 bytes", arguments: [128, 129, 200, 257, 1_000])
     func long(length: Int) {
         let secret = (0..<length).map { "\($0 % 7)\($0)" }.joined().prefix(length)
-        let pieces = NotedPieces(of: [String(secret)])
+        let pieces = NotedPieces(of: [NotedSecret(secret)])
         let text = Array("ab \(secret)".utf8)
         var position = 3
         while position < text.count {
@@ -43,7 +43,7 @@ import Testing
     func manyLengths() {
         let beginning = String(repeating: "1", count: 8)
         let secrets = Set((0..<20_000).map { beginning + String(repeating: "1", count: $0 % 100) + "a\($0)" })
-        let pieces = NotedPieces(of: secrets)
+        let pieces = NotedPieces(of: Set(secrets.map { NotedSecret($0) }))
         let text = Array(String(repeating: "1", count: 50_000).utf8)
         #expect(text.indices.allSatisfy { pieces.end(in: text, at: $0) == nil })
     }

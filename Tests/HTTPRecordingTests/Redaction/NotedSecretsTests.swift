@@ -4,9 +4,9 @@ import Testing
 
 @Suite struct NotedSecretsTests {
     private func noted(_ secret: String, _ kind: NotedKind) -> Set<String> {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         secrets.note(secret, as: kind)
-        return secrets
+        return Set(secrets.map(\.text))
     }
 
     @Test("A credential of eight bytes is noted, also without percent-encoding, but not if it is JSON")
@@ -16,6 +16,13 @@ import Testing
         #expect(noted("%7B%22id%22%3A1%7D", .credential) == ["%7B%22id%22%3A1%7D"])
         #expect(noted("{\"id\":12}", .credential).isEmpty && noted(" [1,2,3,4]", .credential).isEmpty)
         #expect(noted("p%7Bss1word", .credential) == ["p%7Bss1word", "p{ss1word"] && noted("[9]zz12345", .credential).count == 1)
+    }
+
+    @Test("Both of two spellings are noted that are one text for Unicode")
+    func spellings() {
+        var secrets: Set<NotedSecret> = []
+        for secret in ["caf\u{E9}-12345", "cafe\u{301}-12345"] { secrets.note(secret, as: .credential) }
+        #expect(secrets.count == 2)
     }
 
     @Test("A password is noted unless it is a short word or JSON")

@@ -1,11 +1,12 @@
 import HTTPClient
+import HTTPTypes
 import Testing
 
 @testable import HTTPRecording
 
 @Suite struct RedactedURLTests {
     private func redacted(_ query: String) throws -> String {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         return try Redactor(.standard).url("/?\(query)", &secrets)
     }
 
@@ -45,16 +46,17 @@ import Testing
             ("/reset/old", "CANARY123"), ("/reset/old", "./CANARY123"), ("/files/a/b", "../c/CANARY123"),
             ("/x/../reset/old", "CANARY123"), ("/", "/reset/CANARY123/https://app.test/home"),
         ] {
-            var secrets: Set<String> = []
-            #expect(!redactor.url(path, from: base, &secrets).contains("CANARY") && secrets.contains { $0.contains("CANARY") }, "\(path)")
+            var secrets: Set<NotedSecret> = []
+            let redacted = redactor.url(path, from: base, &secrets)
+            #expect(!redacted.contains("CANARY") && secrets.contains { $0.text.contains("CANARY") }, "\(path)")
         }
         for (base, path) in [
             ("/", "login"), ("/a/b", "../items?page=2"), ("/reset/x", "../items/7"), ("/files", "items"), ("/", "/a/g%2Fp/issues"),
         ] {
-            var secrets: Set<String> = []
+            var secrets: Set<NotedSecret> = []
             #expect(redactor.url(path, from: base, &secrets) == path && secrets.isEmpty, "\(path)")
         }
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         #expect(redactor.url("/reset/CANARY123/go", &secrets) == "/reset/REDACTED/go" && redactor.url("/items/7", &secrets) == "/items/7")
         for rule in ["reset/*", "/reset", "/a/**/b", "/a*", ""] {
             rules.maskedPaths = [rule]
@@ -67,13 +69,43 @@ import Testing
         let redactor = try Redactor(.standard)
         for begin in ["", "https://api.test"] {
             let path = "\(begin)/go/https://bob:Sup3rSecret@app.test/x"
-            var secrets: Set<String> = []
+            var secrets: Set<NotedSecret> = []
             let redacted = redactor.url(path, &secrets)
-            #expect(redacted == "\(begin)/go/https://REDACTED/x" && secrets.contains("Sup3rSecret"))
+            #expect(redacted == "\(begin)/go/https://REDACTED/x" && secrets.contains(NotedSecret("Sup3rSecret")))
             #expect(RecordedURL(reference: redacted).covers(RecordedURL(reference: path)))
         }
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         #expect(redactor.url("/go/https://app.test/x", &secrets) == "/go/https://app.test/x" && secrets.isEmpty)
+    }
+
+    @Test(
+        "A segment of a path with a token or a URL with a password is hidden in every encoding, and the recorded URL covers the live one",
+        arguments: [
+            ("/proxy/https%3A%2F%2Fbob%3ASup3rSecret%40app.test%2Fx", "/proxy/REDACTED"),
+            ("/proxy/https%253A%252F%252Fbob%253ASup3rSecret%2540app.test/x", "/proxy/REDACTED/x"),
+            ("/proxy/https%3A//bob:Sup3rSecret@app.test/x", "/proxy/https%3A//REDACTED/x"),
+            ("/verify/eyJhbGciOiJIUzI1NiJ9.e30.Sup3rSecret", "/verify/REDACTED"),
+            ("/verify/eyJhbGciOiJIUzI1NiJ9%2Ee30%2ESup3rSecret/go", "/verify/REDACTED/go"),
+        ])
+    func secretSegments(path: String, result: String) throws {
+        let redactor = try Redactor(.standard)
+        var secrets: Set<NotedSecret> = []
+        let redacted = redactor.url("https://api.test\(path)", &secrets)
+        #expect(redacted == "https://api.test\(result)" && secrets.contains { $0.text.contains("Sup3rSecret") })
+        #expect(RecordedURL(reference: redacted).covers(RecordedURL(reference: "https://api.test\(path)")))
+        #expect(redactor.lines([.location: path], isRequest: false, &secrets) == ["Location: \(result)"])
+        #expect(redactor.lines([.contentLocation: path], isRequest: false, &secrets) == ["Content-Location: \(result)"])
+        let link = try #require(HTTPField.Name("Link"))
+        #expect(redactor.lines([link: "<\(path)>; rel=next"], isRequest: false, &secrets) == ["Link: <\(result)>; rel=next"])
+    }
+
+    @Test(
+        "Other segments of a path stay",
+        arguments: ["/a%2Fb/c+d&e", "/https%3A%2F%2Fapp.test%2Fx", "/a/eyJ.b.c/eyJhbGciOiJIUzI1NiJ9", "/bob:Sup3rSecret@x", "//", "/", ""])
+    func otherSegments(path: String) throws {
+        var secrets: Set<NotedSecret> = []
+        let redacted = try Redactor(.standard).url(path, &secrets)
+        #expect(redacted == path)
     }
 
     @Test("A parameter is secret by each part of its name in brackets", arguments: ["user[key]", "user[key][]", "user%5Bkey%5D%5B0%5D"])
@@ -82,9 +114,9 @@ import Testing
     @Test("The parts that a recorded URL drops are noted, and so are a query's values, with `+` read as a blank")
     func noted() {
         func noted(_ url: String) -> Set<String> {
-            var secrets: Set<String> = []
+            var secrets: Set<NotedSecret> = []
             _ = try? Redactor(.standard).url(url, &secrets)
-            return secrets
+            return Set(secrets.map(\.text))
         }
         #expect(noted("https://app.test/cb#access_token=opaqueTOKENvalue&state=x") == ["opaqueTOKENvalue"])
         #expect(noted("https://app.test/#/cb?access_token=opaqueTOKENvalue") == ["opaqueTOKENvalue"])

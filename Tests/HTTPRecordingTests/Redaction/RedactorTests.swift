@@ -12,7 +12,7 @@ import Testing
     private func redacted(_ bytes: [UInt8], _ type: String?) throws -> [UInt8] {
         var fields = HTTPFields()
         fields[.contentType] = type
-        var found: Set<String> = []
+        var found: Set<NotedSecret> = []
         let redactor = try Redactor(.standard)
         return redactor.scrubbed([], of: try redactor.body(bytes, fields, found: &found), fields)
     }
@@ -32,13 +32,13 @@ import Testing
     @Test("The password of Basic credentials is looked for, and a second Content-Type does not hide a body of several parts")
     func basicAndMultipart() throws {
         let redactor = try Redactor(.standard)
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         _ = redactor.lines([.authorization: "Basic Ym9iOlN1cDNyU2VjcmV0"], isRequest: true, &secrets)
-        #expect(secrets.isSuperset(of: ["Sup3rSecret", "bob:Sup3rSecret", "Ym9iOlN1cDNyU2VjcmV0"]))
+        #expect(Set(secrets.map(\.text)).isSuperset(of: ["Sup3rSecret", "bob:Sup3rSecret", "Ym9iOlN1cDNyU2VjcmV0"]))
         var fields = HTTPFields()
         fields.append(HTTPField(name: .contentType, value: "text/plain"))
         fields.append(HTTPField(name: .contentType, value: "Multipart/Form-Data; boundary=b"))
-        var found: Set<String> = []
+        var found: Set<NotedSecret> = []
         #expect(throws: TransportError(.recordingFailed, "")) { try redactor.body(Array("x".utf8), fields, found: &found) }
     }
 
@@ -48,7 +48,7 @@ import Testing
         var rules = RecordingRedaction.standard
         rules.keptFields.insert("X-Error")
         let redactor = try Redactor(rules)
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let (error, tag) = (try #require(HTTPField.Name("X-Error")), try #require(HTTPField.Name("X-Tag")))
         let agent = try #require(HTTPField.Name("X-Amz-User-Agent"))
         _ = redactor.lines(
@@ -62,7 +62,7 @@ import Testing
         fields[.wwwAuthenticate] = "Bearer error=\"invalid_token\", error_description=\"Invalid token: 8d3f9c1eabcd42\""
         fields[.contentDisposition] = "inline; filename=\"my-own-dog.txt\""
         #expect(
-            redactor.lines(fields, isRequest: false, found: ["my-own-dog"], &secrets) == [
+            redactor.lines(fields, isRequest: false, found: [NotedSecret("my-own-dog")], &secrets) == [
                 "ETag: \"v2-8d3f9c1e\"", "Server: REDACTED", "Cache-Control: REDACTED", "X-Error: REDACTED or REDACTED is bad",
                 "Location: /items/8d3f9c1eabcd42",
                 "WWW-Authenticate: Bearer error=\"invalid_token\", error_description=\"Invalid token: REDACTED\"",
@@ -76,7 +76,7 @@ import Testing
     func locations(name: String) throws {
         let field = try #require(HTTPField.Name(name))
         var rules = RecordingRedaction.standard
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let fields: HTTPFields = [field: "/items?page=2&token=opaque-abc123"]
         var lines = try Redactor(rules).lines(fields, isRequest: false, &secrets)
         #expect(lines == ["\(name): /items?page=2&token=REDACTED"])
@@ -85,15 +85,15 @@ import Testing
         lines = try Redactor(rules).lines(fields, isRequest: false, &secrets)
         let line = try #require(lines.first)
         #expect(line.hasPrefix("\(name): ") && RedactedText.isRedacted(line.dropFirst(name.count + 2)))
-        #expect(secrets.contains("opaque-abc123"))
+        #expect(secrets.contains(NotedSecret("opaque-abc123")))
     }
 
     @Test("The value of an unknown field of a response is looked for elsewhere, and a word or a date is not")
     func unknownResponseFields() throws {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         let (user, version) = (try #require(HTTPField.Name("X-User-Reference")), try #require(HTTPField.Name("X-Version")))
         let lines = try Redactor(.standard).lines([user: "opaque-abc123", version: "2024-01-01"], isRequest: false, &secrets)
-        #expect(secrets == ["opaque-abc123"] && !lines.joined().contains("opaque"))
+        #expect(secrets.map(\.text) == ["opaque-abc123"] && !lines.joined().contains("opaque"))
     }
 
     @Test(
@@ -201,7 +201,22 @@ import Testing
         ])
     func formNames(text: String, result: String) throws { #expect(try redacted(text, "application/x-www-form-urlencoded") == result) }
 
-    @Test("Named secrets in text are redacted, and HTML and binary content stay", arguments: ["text/plain", "text/yaml", nil])
+    @Test(
+        "YAML and TOML are refused, because a value may be in other lines than its name",
+        arguments: ["application/yaml", "text/x-yaml; charset=utf-8", "application/openapi+yaml", "application/toml"])
+    func configuration(type: String) throws {
+        for text in ["password: |\n  canary-canary1\n", "- name: DB_PASSWORD\n  value: canary-canary1\n"] {
+            let error = try #require(throws: TransportError.self) { try redacted(text, type) }
+            #expect(error.code == .recordingFailed && error.message.contains(".keep") && !error.message.contains("canary"))
+        }
+        // What stands beside its name is looked for in the other body all the same.
+        var found: Set<NotedSecret> = []
+        let redactor = try Redactor(.standard)
+        _ = try? redactor.body(Array("password: canary-canary1\n".utf8), [.contentType: type], found: &found)
+        #expect(found.map(\.text) == ["canary-canary1"])
+    }
+
+    @Test("Named secrets in text are redacted, and HTML and binary content stay", arguments: ["text/plain", "text/csv", nil])
     func text(type: String?) throws {
         #expect(try redacted("user: bob\nPassword: a b c\n", type) == "user: bob\nPassword: REDACTED\n")
         let page = "<!DOCTYPE html><p>token: see <br> below"

@@ -10,7 +10,7 @@ import Testing
             "tls.key", "API Key", "card[cvc]", "userPin", "userPIN", "user[pin]", "user[pin][]", "db_pwd", "otp_code", "api.key",
             "AccountKey", "passcode", "cvv2", "otp[0]", "authKey", "security_code", "password_reset_url", "password_hint",
             "client-key-data", "PHPSESSID", "_csrf", "XSRF-TOKEN", "recovery_codes", "token_types_pin", "wifi_psk",
-            "walletMnemonic", "totp", "user_totp",
+            "walletMnemonic", "totp", "user_totp", "passkey", "app_key", "hmacKey", "AES-Key", "license_key", "recovery_key", "seedPhrase",
         ])
     func secret(name: String) { #expect(SecretNames().contains(name)) }
 
@@ -24,12 +24,19 @@ import Testing
         ])
     func plain(name: String) { #expect(!SecretNames().contains(name)) }
 
+    @Test("The private members of a JSON Web Key are known as they are spelled, unless the app keeps them")
+    func keyMembers() {
+        for name in ["d", "p", "q", "dp", "dq", "qi", "k", "oth"] { #expect(SecretNames().isPrivate(keyMember: name)) }
+        for name in ["D", "n", "e", "x", "y", "kid"] { #expect(!SecretNames().isPrivate(keyMember: name)) }
+        #expect(!SecretNames([], keeping: ["d"]).isPrivate(keyMember: "d"))
+    }
+
     @Test("Long names take no more time than short ones", .timeLimit(.minutes(1)))
     func long() {
         let names = SecretNames()
         for part in ["a\u{301}\u{316}", "\u{1F1E6}", "key"] { #expect(names.contains(String(repeating: part, count: 1 << 18))) }
         #expect(!names.isMentioned(in: Array(String(repeating: "\u{1F1E6}", count: 1 << 18).utf8)))
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         secrets.note("a" + String(repeating: "\u{301}", count: 1 << 18) + String(repeating: "\u{316}", count: 1 << 18), as: .body)
         #expect(secrets.isEmpty)
     }

@@ -4,8 +4,9 @@ import Testing
 
 @Suite struct URLPasswordsTests {
     private func redacted(_ text: String) -> (text: String, secrets: Set<String>) {
-        var secrets: Set<String> = []
-        return (String(decoding: URLPasswords.redacted(Array(text.utf8), &secrets), as: UTF8.self), secrets)
+        var secrets: Set<NotedSecret> = []
+        let redacted = URLPasswords.redacted(Array(text.utf8), &secrets)
+        return (String(decoding: redacted, as: UTF8.self), Set(secrets.map(\.text)))
     }
 
     @Test(

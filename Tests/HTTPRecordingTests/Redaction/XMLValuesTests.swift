@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct XMLValuesTests {
     private func redacted(_ text: String) throws -> String {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         return String(decoding: try XMLRedactor.redacted(Array(text.utf8), SecretNames(["api.code", "pet name"]), &secrets), as: UTF8.self)
     }
 
@@ -18,9 +18,9 @@ import Testing
 
     @Test("A value with references in references is noted with each of its meanings")
     func noted() throws {
-        var secrets: Set<String> = []
+        var secrets: Set<NotedSecret> = []
         _ = try XMLRedactor.redacted(Array("<token>R&amp;lt;D/2024xx</token>".utf8), SecretNames(), &secrets)
-        #expect(secrets == ["R&amp;lt;D/2024xx", "R&lt;D/2024xx", "R<D/2024xx"])
+        #expect(Set(secrets.map(\.text)) == ["R&amp;lt;D/2024xx", "R&lt;D/2024xx", "R<D/2024xx"])
     }
 
     @Test("A piece of text with a secret's name makes nothing outside its element secret")

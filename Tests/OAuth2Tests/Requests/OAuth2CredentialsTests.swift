@@ -469,7 +469,7 @@ import Testing
             try await credentials.logOut()
         }
         try await task.value
-        #expect(transport.requests.map { $0.form["token"] } == ["r0"])
+        #expect(await eventually { transport.requests.map { $0.form["token"] } == ["r0"] })
         #expect(try await store.token(for: credentials.key) == nil)
     }
 
@@ -595,8 +595,8 @@ import Testing
         setting.clock.advance(by: .seconds(3_550))
         for _ in 0..<3 { #expect(try await setting.credentials.token().accessToken == "a0") }
         #expect(setting.transport.requests.count == 1)
-        // A token that only a log-in can renew is not used: no later attempt would help.
-        #expect(await codeThrown(as: OAuth2Error.self) { try await other.token() } == .loginRequired)
+        // A token that only a log-in can renew is used to its end.
+        #expect(try await other.token().accessToken == "b0")
         setting.clock.advance(by: .seconds(5))
         #expect(try await setting.credentials.token().accessToken == "a0" && setting.transport.requests.count == 2)
         // Not when the user has logged out meanwhile.
@@ -614,6 +614,110 @@ import Testing
         #expect(await setting.thrown == .networkingError)
         setting.answers(Self.next)
         #expect(try await setting.credentials.token().accessToken == "a1" && setting.transport.requests.count == 5)
+    }
+
+    @Test("A call waits five seconds for the renewal of a valid token, which goes on and is stored before the program ends")
+    func slowRenewal() async throws {
+        let setting = try Setting()
+        try await setting.logIn(expired: false)
+        setting.clock.advance(by: .seconds(3_550))
+        let (task, gate) = try await setting.beginRenewal()
+        #expect(await eventually { setting.clock.nextWakeUp == .seconds(5) })
+        setting.clock.advance(by: .seconds(5))
+        #expect(try await task.value.accessToken == "a0")
+        // The next calls do not wait for it at all.
+        #expect(try await setting.credentials.token().accessToken == "a0" && setting.transport.requests.count == 1)
+        let isFinished = Shared(false)
+        let end = Task { [credentials = setting.credentials] in
+            await credentials.finishRenewals()
+            isFinished.value = true
+        }
+        #expect(!isFinished.value)
+        gate.open()
+        await end.value
+        #expect(try await setting.store.token(for: setting.credentials.key)?.accessToken == "a1")
+        #expect(try await setting.credentials.token().accessToken == "a1" && setting.transport.requests.count == 1)
+        await setting.credentials.finishRenewals()
+        // In the last ten seconds of a token, a call waits for its successor.
+        setting.clock.advance(by: .seconds(592))
+        let (last, other) = try await setting.beginRenewal()
+        setting.clock.advance(by: .seconds(5))
+        other.open()
+        #expect(try await last.value.refreshToken == "r1")
+        #expect(setting.transport.requests.count == 2)
+    }
+
+    @Test(
+        "A valid token is used while its renewal fails for a reason that says nothing about it",
+        arguments: [
+            (404, "<html>"), (403, "{}"), (400, #"{"error":"temporarily_unavailable"}"#), (401, #"{"error":"invalid_client"}"#),
+            (200, "{}"),
+        ])
+    func otherFailures(status: Int, body: String) async throws {
+        let setting = try Setting()
+        try await setting.logIn(expired: false)
+        setting.answers(body, status)
+        setting.clock.advance(by: .seconds(3_550))
+        for _ in 0..<3 { #expect(try await setting.credentials.token().accessToken == "a0") }
+        #expect(setting.transport.requests.count == 1)
+        setting.clock.advance(by: .seconds(50))
+        #expect(await setting.thrown != nil)
+    }
+
+    @Test("A valid token is used while an app's own strategy fails, which is asked every five seconds")
+    func failingStrategy() async throws {
+        struct Failing: RefreshStrategy {
+            let calls: Shared<Int>
+            func refresh(_ token: BearerToken, at endpoints: OAuth2Endpoints) async throws -> BearerToken {
+                calls.change { $0 += 1 }
+                throw ApproovError(.networkingError, "no")
+            }
+        }
+        let calls = Shared(0)
+        let setting = try Setting(refresh: Failing(calls: calls))
+        try await setting.logIn(expired: false)
+        setting.clock.advance(by: .seconds(3_550))
+        for _ in 0..<3 { #expect(try await setting.credentials.token().accessToken == "a0") }
+        #expect(calls.value == 1)
+    }
+
+    @Test(
+        "The app's own token whose refresh the server does not allow is fetched again",
+        arguments: ["unauthorized_client", "unsupported_grant_type"])
+    func refusedRefresh(reason: String) async throws {
+        let setting = try Setting(level: .client)
+        try await setting.logIn()
+        setting.answer.value = { request in
+            request.form["grant_type"] == "refresh_token"
+                ? .json(#"{"error":"\#(reason)"}"#, 400, to: request) : .json(Self.next, to: request)
+        }
+        #expect(try await setting.credentials.token().accessToken == "a1")
+        #expect(setting.transport.requests.map { $0.form["grant_type"] } == ["refresh_token", "client_credentials"])
+    }
+
+    @Test("A store that fails is not asked again for five seconds for the app's own token, and the token that it did not take is revoked")
+    func failingClientStore() async throws {
+        let setting = try Setting(level: .client)
+        setting.answer.value = { request in
+            request.url.target == "/token" ? .json(Self.next, to: request) : TransportResponse(status: 200, url: request.url)
+        }
+        setting.store.failsToStore.value = true
+        for _ in 0..<5 { #expect(await setting.thrown == .storeFailed) }
+        #expect(setting.transport.requests.map(\.url.target) == ["/token", "/revoke"])
+        setting.clock.advance(by: .seconds(5))
+        setting.store.failsToStore.value = false
+        #expect(try await setting.credentials.token().accessToken == "a1")
+    }
+
+    @Test("A refresh whose response is lost is sent again, and a server without a time of grace then ends the log-in")
+    func lostResponse() async throws {
+        let setting = try Setting()
+        try await setting.logIn()
+        setting.answer.value = { _ in throw TransportError(.connectionLost, "lost") }
+        #expect(await setting.thrown == .networkingError)
+        setting.answers(#"{"error":"invalid_grant"}"#, 400)
+        #expect(await setting.thrown == .loginRequired)
+        #expect(setting.transport.requests.map { $0.form["refresh_token"] } == ["r0", "r0"])
     }
 
     @Test("Without waiting, a token that is due is used for five seconds after a renewal that failed")

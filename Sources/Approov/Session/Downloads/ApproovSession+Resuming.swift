@@ -1,6 +1,7 @@
 public import Foundation
 public import FoundationNetworking
 public import HTTPClient
+internal import Synchronization
 
 extension ApproovSession {
     /// Downloads to a file, and can go on where an earlier download was interrupted.
@@ -54,15 +55,23 @@ extension ApproovSession {
         guard let flight = flights?.begin(request) else {
             return try await resume(request, token, scope, otherLimit, onToken, onProgress, nil)
         }
+        /// The file of the newest token.
+        let newest = Mutex(token?.file)
+        let noting = onToken.map { onToken in
+            { @Sendable (token: ResumeToken) in
+                newest.withLock { $0 = token.file }
+                onToken(token)
+            }
+        }
         do {
             return try await flight.run { [self] in
-                try await resume(request, token, scope, otherLimit, onToken, onProgress, flight)
+                try await resume(request, token, scope, otherLimit, noting, onProgress, flight)
             } discard: {
                 try? FileManager.default.removeItem(at: $0.0)
             }
         } catch {
-            // Also if the request was wiped before the download opened the file.
-            if flight.isWiped, let token { DownloadFile.remove(token.file) }
+            // Also if the request was wiped before the download opened the file, or after it had failed.
+            if flight.isWiped { for file in Set([token?.file, newest.withLock { $0 }].compactMap(\.self)) { DownloadFile.remove(file) } }
             throw error
         }
     }

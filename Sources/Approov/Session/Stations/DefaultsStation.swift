@@ -13,7 +13,11 @@ struct DefaultsStation: Sendable {
         let request = step.request
         var fields = try HTTPFields(request)
         for field in step.perRequestFields where !fields.scan(for: field.name) { fields.append(field) }
+        let additional = step.hasLeftOrigin ? defaults.fieldsElsewhere : defaults.fields
+        // `merge` copies the fields where it adds some, so keeping those before makes no further copy.
+        let own = additional.isEmpty ? nil : fields
         defaults.merge(into: &fields, hasLeftOrigin: step.hasLeftOrigin)
+        let merged = own.flatMap { $0.count < fields.count ? RequestDraft.Defaults(own: $0, fields: additional) : nil }
         // Append the cookies as one field: setting the field by name would split it into one field per cookie.
         if request.httpShouldHandleCookies, let cookies = defaults.cookies, let url = request.url, !fields.scan(for: .cookie),
             let cookie = cookies.header(for: url)
@@ -25,7 +29,9 @@ struct DefaultsStation: Sendable {
             if !fields.contains(.cacheControl) { fields[.cacheControl] = "no-cache" }
         default: break
         }
-        return RequestDraft(request: request, url: step.url, body: step.body, fields: fields)
+        var draft = RequestDraft(request: request, url: step.url, body: step.body, fields: fields)
+        draft.defaults = merged
+        return draft
     }
 
     /// Sets what interceptors may still decide: the method, the timeout and the field Accept.

@@ -8,7 +8,8 @@ struct InterceptorStation: Sendable {
     let interceptors: [any RequestInterceptor]
     /// The gate, for interceptors that wait for what is under way; nil for a session without one.
     let gate: RequestGate?
-    /// Whether the interceptors wait for credentials at most; ``addAtOnce(to:hasLeftOrigin:_:)`` then comes before ``adapt(_:by:from:hasLeftOrigin:isSent:_:)``.
+    /// Whether the interceptors wait for credentials at most; ``addAtOnce(to:hasLeftOrigin:_:)`` then comes before
+    /// ``adapt(_:by:from:hasLeftOrigin:isSent:_:)``.
     let waitsForCredentialsAtMost: Bool
     /// What each interceptor does, in their order.
     private let kinds: [Kind]
@@ -119,7 +120,7 @@ struct InterceptorStation: Sendable {
             if hasLeftOrigin, ApproovSession.mayBeSecret(name) {
                 if HTTPField.Name(name).map({ !draft.fields.scan(for: $0) }) ?? true { draft.hasLostCredential = true }
             } else {
-                try draft.fields.appendMissing(name, value)
+                try draft.add(name, value)
             }
         }
         // 60 s is the default of `URLRequest`, so it means that the caller set no timeout.

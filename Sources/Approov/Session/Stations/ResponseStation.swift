@@ -55,8 +55,8 @@ final class ResponseStation: Sendable {
     ///   - redirects: The number of redirects before this one.
     ///   - flight: The request that may be wiped; nil if it cannot be.
     /// - Returns: The next step; nil if the response is no redirect, or none is followed.
-    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed; `CancellationError` when the
-    ///   request was wiped, whose cookies are then not stored.
+    /// - Throws: ``ApproovError`` with code `redirectRefused` when the redirect must not or cannot be followed; `CancellationError` when
+    ///   the request was wiped, whose cookies are then not stored.
     func next(after sent: SentRequest, from step: RedirectStep, redirects: Int, _ flight: RequestFlight? = nil) throws -> RedirectStep? {
         // Most responses have no cookies, and Foundation takes a while to answer the second question.
         if let cookies, sent.response.headerFields.scan(for: .setCookie), step.request.httpShouldHandleCookies {
@@ -99,6 +99,26 @@ final class ResponseStation: Sendable {
         return true
     }
 
+    /// Begins to renew a credential that a response refuses, for later requests, if the request itself cannot be sent again.
+    ///
+    /// - Parameters:
+    ///   - sent: The request with its response.
+    ///   - first: The request as the caller made it.
+    ///   - hasLeftOrigin: Whether a redirect led it to another origin.
+    /// - Throws: ``ApproovError`` with code `networkingError` when Foundation cannot represent the response's head.
+    func renewRefused(_ sent: SentRequest, _ first: RedirectStep, hasLeftOrigin: Bool) throws {
+        guard case .stream = first.body, !retriers.isEmpty else { return }
+        let exchange = try exchange(of: sent, first, attempt: 1, hasLeftOrigin: hasLeftOrigin)
+        for case .renews(let interceptor) in retriers where interceptor.isRefused(exchange) { interceptor.renewRefused(exchange) }
+    }
+
+    private func exchange(of sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool) throws -> RequestExchange {
+        RequestExchange(
+            request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
+            outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
+            isAfterExecution: sent.isAfterExecution, isIdempotent: { sent.isIdempotent })
+    }
+
     /// The first interceptor that may want to send the request again, as far as that can be told without a wait.
     ///
     /// Most responses are final, and each wait costs more than the decision.
@@ -114,10 +134,7 @@ final class ResponseStation: Sendable {
     func firstRetrier(
         for sent: SentRequest, _ first: RedirectStep, attempt: Int, hasLeftOrigin: Bool, retries: [Int]
     ) throws -> RetrierStart? {
-        var exchange = RequestExchange(
-            request: first.request, perRequestFields: first.perRequestFields, sent: { sent.adapted },
-            outcome: .response(try heads.head(of: sent)), attempt: attempt, ownRetries: 0, hasLeftOrigin: hasLeftOrigin,
-            isAfterExecution: sent.isAfterExecution, isIdempotent: { sent.isIdempotent })
+        var exchange = try exchange(of: sent, first, attempt: attempt, hasLeftOrigin: hasLeftOrigin)
         for (index, retrier) in retriers.enumerated() {
             if attempt > 1 { exchange.ownRetries = retries.count { $0 == index } }
             let answer = retrier.answer(to: exchange)

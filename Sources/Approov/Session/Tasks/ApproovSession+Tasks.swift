@@ -65,9 +65,7 @@ extension ApproovSession {
     /// - Returns: The task, not started.
     public func uploadTask(with request: URLRequest, fromFile file: URL, completionHandler: @escaping DataHandler) -> ApproovTask {
         task(request, completionHandler) { session, observation in
-            guard file.isFileURL else { throw ApproovError(.bodyFailed, "the URL of the file to upload is not a file URL: give one") }
-            return try await session.data(
-                for: request, body: .file(path: file.path(percentEncoded: false)), observation: observation)
+            try await session.data(for: request, body: .file(path: Self.path(of: file)), observation: observation)
         }
     }
 

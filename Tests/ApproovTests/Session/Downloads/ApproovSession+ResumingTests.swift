@@ -159,6 +159,41 @@ import Testing
         return try #require(tokens.value.last)
     }
 
+    @Test("A download that failed leaves no file if its user is wiped before its caller learns of the failure")
+    @MainActor func wipedAfterFailure() async throws {
+        struct Watch: SessionObserver {
+            let failed = DispatchSemaphore(value: 0)
+            func didFail(_ failure: CallFailure) { failed.signal() }
+        }
+        let transport = InProcessTransport { request in
+            TransportResponse(
+                status: 200, headerFields: [.eTag: "\"v1\"", .contentLength: "200"], url: request.url,
+                body: ResponseBody(bytes: [UInt8](repeating: 1, count: 100)))
+        }
+        let holder = try CredentialHolder("first-user-key")
+        let watch = Watch()
+        var configuration = ApproovSessionConfiguration.over(transport)
+        configuration.credential = .header("X-User", holder, for: [try HostPattern("api.test")])
+        configuration.observers = [watch]
+        let session = try ApproovSession(service: nil, configuration: configuration)
+        let files = Shared<Set<URL>>([])
+        let wiped = Shared(false)
+        await #expect(throws: CancellationError.self) {
+            try await session.download(for: URLRequest("https://api.test/file"), resuming: nil) { token in
+                files.change { $0.insert(token.file) }
+                guard token.offset > 0, !wiped.value else { return }
+                wiped.value = true
+                // The main actor is busy until the download has failed, and then wipes the user before the caller goes on.
+                DispatchQueue.main.async {
+                    watch.failed.wait()
+                    session.family.wipe(.all)
+                }
+            }
+        }
+        #expect(wiped.value && files.value.count == 1)
+        for file in files.value { #expect(!FileManager.default.fileExists(atPath: file.path)) }
+    }
+
     @Test("A download of something that has changed, or of a server that ignores ranges, begins again")
     func changed() async throws {
         for isIgnored in [false, true] {

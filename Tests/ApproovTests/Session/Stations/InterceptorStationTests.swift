@@ -90,6 +90,32 @@ import Testing
         #expect(world.apiRequests.last?.options.idleTimeout == .seconds(3))
     }
 
+    @Test(
+        "An addition replaces what only the session's additional headers set, once, whatever interceptors that wait come before and after",
+        arguments: [0, 1, 2])
+    func additionsOverDefaults(passing: Int) async throws {
+        let world = try World()
+        let wrapped = URLSessionConfiguration.ephemeral
+        wrapped.httpAdditionalHeaders = [
+            "X-One": "of the session", "X-Same": "same", "X-Own": "of the session", "X-Rest": "of the session",
+        ]
+        let session = try world.configured(wrapping: wrapped) { settings in
+            let first = Adding(added: RequestAdditions(headers: ["x-one": "1", "X-Same": "same", "X-Own": "of the rule"]))
+            let second = Adding(added: RequestAdditions(headers: ["X-One": "2", "X-Same": "2", "X-Two": "2"]))
+            settings.interceptors = [first, second]
+            if passing > 0 { settings.interceptors.insert(Passing(), at: 0) }
+            if passing > 1 { settings.interceptors.append(Passing()) }
+        }
+        // The request's own value wins, even where the session has the same.
+        for own in ["of the request", "of the session"] {
+            _ = try await session.data(for: URLRequest("https://api.test/", ["X-Own": own]))
+            let sent = try #require(world.apiRequests.last)
+            for (name, value) in ["X-One": "1", "X-Same": "same", "X-Own": own, "X-Two": "2", "X-Rest": "of the session"] {
+                #expect(sent.headerFields[values: try #require(HTTPField.Name(name))] == [value], "\(name)")
+            }
+        }
+    }
+
     @Test("An interceptor that adds a malformed header fails the request, and nothing is sent")
     func malformedAddition() async throws {
         let world = try World()

@@ -10,8 +10,8 @@ struct SessionCookies: Sendable {
     private static let maximumLines = 50
     /// The most cookies of a domain; the oldest give way (RFC 6265, section 6.1, which asks for at least as many).
     private static let maximumPerDomain = 50
-    /// The most bytes of a cookie's name and value; larger ones are ignored (RFC 6265, section 6.1).
-    private static let maximumBytes = 4_096
+    /// The most cookies of all domains (RFC 6265, section 6.1).
+    private static let maximumTotal = 3_000
 
     private let storage: HTTPCookieStorage
     /// Whether requests carry the cookies of the storage.
@@ -34,7 +34,7 @@ struct SessionCookies: Sendable {
     func header(for url: URL) -> String? {
         guard sends else { return nil }
         // Foundation takes a long time to find the cookies of a host, and most programs have none at all.
-        guard storage.cookies?.isEmpty == false else { return nil }
+        guard storage.cookies?.isEmpty == false, let url = Self.canonical(url) else { return nil }
         let now = Date()
         let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
         guard !cookies.isEmpty else { return nil }
@@ -42,7 +42,7 @@ struct SessionCookies: Sendable {
         let sorted = cookies.sorted { first, second in
             let (one, other) = (first.path.utf8.count, second.path.utf8.count)
             guard one == other else { return one > other }
-            let (made, madeLater) = (Self.creation(of: first) ?? 0, Self.creation(of: second) ?? 0)
+            let (made, madeLater) = (first.creation, second.creation)
             return made == madeLater ? first.name < second.name : made < madeLater
         }
         return HTTPCookie.requestHeaderFields(with: sorted)["Cookie"]
@@ -50,45 +50,57 @@ struct SessionCookies: Sendable {
 
     /// Adds the cookies of a response to the storage, unless the session accepts none.
     func store(from response: TransportResponse, to url: URL) {
-        guard stores else { return }
-        // An address has no parent domain (RFC 6265, section 5.1.3), but Foundation compares texts.
-        let isAddress = url.host().map { (try? CanonicalHost($0))?.kind != .name } ?? true
+        guard stores, let origin = CookieOrigin(url), let url = Self.canonical(url) else { return }
+        let isSecure = Self.isSecure(url)
+        let now = Date()
+        var stored = storage.cookies ?? []
         var domains: Set<String> = []
         for line in response.headerFields[values: .setCookie].prefix(Self.maximumLines) {
-            guard let cookie = HTTPCookie(setCookie: line, from: url), !Self.isMeantForPublicSuffix(cookie),
-                !(isAddress && cookie.domain.hasPrefix(".")), cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumBytes,
-                !wouldHideSecureCookie(cookie, from: url), storage.cookies?.contains(where: cookie.isMistaken) != true
+            guard let new = SetCookie(line, from: origin, isSecure: isSecure, at: now),
+                isSecure || !stored.contains(where: { Self.http(new, wouldHide: $0, at: now) })
             else { continue }
+            // The storage would take the other cookie away.
+            if let other = stored.first(where: { $0.isMistaken(for: new) }) {
+                guard other.hasExpired(at: now) || new.needsHTTPS && !other.needsHTTPS else { continue }
+                stored.removeAll { $0 === other }
+                storage.deleteCookie(other)
+            }
+            let old = stored.first { $0.isSame(as: new) }
+            let created = old.flatMap { $0.hasExpired(at: now) ? nil : $0.creation } ?? now
+            guard let cookie = new.cookie(created: created) else { continue }
+            stored.removeAll { $0 === old }
+            guard !cookie.hasExpired(at: now) else {
+                if let old { storage.deleteCookie(old) }
+                continue
+            }
             storage.setCookies([cookie], for: url, mainDocumentURL: nil)
+            stored.append(cookie)
             domains.insert(cookie.domain)
         }
-        for domain in domains { removeOldest(of: domain) }
+        for domain in domains { removeOldest(of: (storage.cookies ?? []).filter { $0.domain == domain }, keeping: Self.maximumPerDomain) }
+        if !domains.isEmpty { removeOldest(of: storage.cookies ?? [], keeping: Self.maximumTotal) }
     }
 
     /// Whether a cookie that came over http would take the place of one that only https may carry, or stand before it (RFC 6265bis,
     /// section 5.7).
-    private func wouldHideSecureCookie(_ cookie: HTTPCookie, from url: URL) -> Bool {
-        guard url.scheme?.lowercased() != "https" else { return false }
-        let now = Date()
-        return (storage.cookies ?? []).contains {
-            $0.isSecure && $0.name == cookie.name && !Self.hasExpired($0, at: now) && $0.sharesDomain(with: cookie)
-                && $0.matches(path: cookie.path)
-        }
+    private static func http(_ new: SetCookie, wouldHide stored: HTTPCookie, at now: Date) -> Bool {
+        stored.name == new.name && stored.needsHTTPS && !stored.hasExpired(at: now) && stored.sharesDomain(with: new)
+            && stored.matches(path: new.path)
     }
 
-    /// Removes the oldest cookies of a domain that has too many: first expired ones, which the storage keeps, and then those that http may
-    /// carry, so that no response over http removes one of https (RFC 6265bis, section 5.7).
-    private func removeOldest(of domain: String) {
-        var own = (storage.cookies ?? []).filter { $0.domain == domain }
-        guard own.count > Self.maximumPerDomain else { return }
+    /// Removes the oldest cookies if there are too many: first expired ones, which the storage keeps, and then those that http may carry,
+    /// so that no response over http removes one of https (RFC 6265bis, section 5.7).
+    private func removeOldest(of cookies: [HTTPCookie], keeping maximum: Int) {
+        guard cookies.count > maximum else { return }
         let now = Date()
-        for cookie in own where Self.hasExpired(cookie, at: now) { storage.deleteCookie(cookie) }
-        own.removeAll { Self.hasExpired($0, at: now) }
-        let sorted = own.sorted { first, second in
-            guard first.isSecure == second.isSecure else { return second.isSecure }
-            return (Self.creation(of: first) ?? 0) < (Self.creation(of: second) ?? 0)
+        var kept = cookies
+        for cookie in kept where cookie.hasExpired(at: now) { storage.deleteCookie(cookie) }
+        kept.removeAll { $0.hasExpired(at: now) }
+        let sorted = kept.sorted { first, second in
+            let isFirstSecure = first.needsHTTPS
+            return isFirstSecure == second.needsHTTPS ? first.creation < second.creation : !isFirstSecure
         }
-        for cookie in sorted.dropLast(Self.maximumPerDomain) { storage.deleteCookie(cookie) }
+        for cookie in sorted.dropLast(maximum) { storage.deleteCookie(cookie) }
     }
 
     /// Whether the storage is the one that all sessions share.
@@ -96,7 +108,8 @@ struct SessionCookies: Sendable {
 
     /// Removes cookies.
     ///
-    /// - Parameter hosts: The hosts that must get none of the cookies from now on; nil for all cookies of a storage that is the session's own.
+    /// - Parameter hosts: The hosts that must get none of the cookies from now on; nil for all cookies of a storage that is the session's
+    ///   own.
     func clear(_ hosts: [HostPattern]?) {
         // Cookies of the shared storage that this session neither sends nor stores belong to others.
         guard !isShared || hosts != nil && (sends || stores) else { return }
@@ -106,9 +119,9 @@ struct SessionCookies: Sendable {
     /// Whether a host of the patterns could get the cookie (RFC 6265, section 5.1.3).
     private static func reaches(_ hosts: [HostPattern], _ cookie: HTTPCookie) -> Bool {
         let domain = cookie.domain.lowercased()
-        let name = cookie.bareDomain
         // What cannot be compared is removed.
-        guard let host = try? CanonicalHost(name) else { return true }
+        guard let host = try? CanonicalHost(cookie.bareDomain) else { return true }
+        let name = host.name
         return hosts.contains { pattern in
             if pattern.matches(host) { return true }
             guard domain.hasPrefix(".") else { return false }
@@ -121,32 +134,20 @@ struct SessionCookies: Sendable {
 
     /// Checks the conditions of RFC 6265, section 5.4 other than the domain: Foundation's storage on Linux checks only the domain.
     private static func isMeant(_ cookie: HTTPCookie, for url: URL, at now: Date) -> Bool {
-        guard !cookie.isSecure || url.scheme?.lowercased() == "https" else { return false }
-        guard !hasExpired(cookie, at: now) else { return false }
+        guard isSecure(url) || !cookie.needsHTTPS, !cookie.hasExpired(at: now) else { return false }
         return cookie.matches(path: url.path(percentEncoded: true))
     }
 
-    private static func hasExpired(_ cookie: HTTPCookie, at now: Date) -> Bool { end(of: cookie).map { $0 <= now } ?? false }
+    private static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }
 
-    /// Returns when the cookie expires.
+    /// Returns the URL with the spelling of the host that the connection uses: without a dot at its end, for example.
     ///
-    /// Max-Age takes precedence over Expires (RFC 6265, section 5.3). Foundation on Linux stores Max-Age but ignores it.
-    private static func end(of cookie: HTTPCookie) -> Date? {
-        guard let text = cookie.properties?[.maximumAge] as? String, let age = TimeInterval(text),
-            let created = creation(of: cookie)
-        else { return cookie.expiresDate }
-        return Date(timeIntervalSinceReferenceDate: created + age)
-    }
-
-    /// When the cookie was made, in seconds of Foundation's reference date.
-    private static func creation(of cookie: HTTPCookie) -> TimeInterval? {
-        cookie.properties?[HTTPCookiePropertyKey("Created")] as? TimeInterval
-    }
-
-    /// Whether the cookie's domain is a public suffix such as com or co.uk, so that hosts of different owners would get it.
-    ///
-    /// See RFC 6265, section 5.3, step 5. If the list of public suffixes is not available, every cookie for a whole domain counts as such.
-    private static func isMeantForPublicSuffix(_ cookie: HTTPCookie) -> Bool {
-        cookie.domain.hasPrefix(".") && PublicSuffixes.contains(cookie.bareDomain) ?? true
+    /// - Returns: Nil for a host that cannot be requested.
+    private static func canonical(_ url: URL) -> URL? {
+        guard let origin = CookieOrigin(url) else { return nil }
+        guard origin.host != url.host else { return url }
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        components?.host = origin.host
+        return components?.url
     }
 }

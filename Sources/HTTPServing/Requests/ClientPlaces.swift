@@ -1,11 +1,10 @@
-internal import HTTPServing
-internal import NIOCore
+package import NIOCore
 internal import Synchronization
 
 /// Counts the requests that each client has under way, against the most that one may have.
-final class ClientPlaces: Sendable {
+package final class ClientPlaces: Sendable {
     /// The place of one request; released with its last reference.
-    final class Place: Sendable {
+    package final class Place: Sendable {
         private let places: ClientPlaces
         private let client: AddressGroup
 
@@ -24,10 +23,10 @@ final class ClientPlaces: Sendable {
     /// Makes a table.
     ///
     /// - Parameter limit: The most requests that one client may have under way.
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// Takes a place; nil when the client has all that it may have.
-    func enter(_ address: SocketAddress?) -> Place? {
+    package func enter(_ address: SocketAddress?) -> Place? {
         let client = AddressGroup(address)
         let isFree = taken.withLock { taken in
             guard taken[client, default: 0] < limit else { return false }
@@ -38,7 +37,7 @@ final class ClientPlaces: Sendable {
     }
 
     /// The number of clients with requests under way.
-    var clients: Int { taken.withLock { $0.count } }
+    package var clients: Int { taken.withLock { $0.count } }
 
     private func leave(_ client: AddressGroup) {
         taken.withLock { taken in

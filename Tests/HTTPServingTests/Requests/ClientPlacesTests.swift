@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import ApproovRelay
+@testable import HTTPServing
 
 @Suite struct ClientPlacesTests {
     @Test("A client gets places up to its limit, other clients have their own, and a released place is free again")
