@@ -34,7 +34,7 @@ struct SessionCookies: Sendable {
     func header(for url: URL) -> String? {
         guard sends else { return nil }
         // Foundation takes a long time to find the cookies of a host, and most programs have none at all.
-        guard storage.cookies?.isEmpty == false, let url = Self.canonical(url) else { return nil }
+        guard storage.cookies?.isEmpty == false, let url = CookieOrigin(url)?.canonical(url) else { return nil }
         let now = Date()
         let cookies = (storage.cookies(for: url) ?? []).filter { Self.isMeant($0, for: url, at: now) }
         guard !cookies.isEmpty else { return nil }
@@ -50,7 +50,7 @@ struct SessionCookies: Sendable {
 
     /// Adds the cookies of a response to the storage, unless the session accepts none.
     func store(from response: TransportResponse, to url: URL) {
-        guard stores, let origin = CookieOrigin(url), let url = Self.canonical(url) else { return }
+        guard stores, let origin = CookieOrigin(url), let url = origin.canonical(url) else { return }
         let isSecure = Self.isSecure(url)
         let now = Date()
         var stored = storage.cookies ?? []
@@ -139,15 +139,4 @@ struct SessionCookies: Sendable {
     }
 
     private static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }
-
-    /// Returns the URL with the spelling of the host that the connection uses: without a dot at its end, for example.
-    ///
-    /// - Returns: Nil for a host that cannot be requested.
-    private static func canonical(_ url: URL) -> URL? {
-        guard let origin = CookieOrigin(url) else { return nil }
-        guard origin.host != url.host else { return url }
-        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        components?.host = origin.host
-        return components?.url
-    }
 }

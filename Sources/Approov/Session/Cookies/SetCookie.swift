@@ -90,6 +90,14 @@ struct CookieOrigin {
         self.host = isName ? canonical.name : host.lowercased()
     }
 
+    /// Returns the origin's URL with the spelling of the host that the connection uses: without a dot at its end, for example.
+    func canonical(_ url: URL) -> URL? {
+        guard isName, host != url.host else { return url }
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        components?.host = host
+        return components?.url
+    }
+
     /// Returns the domain of a cookie: that of its attribute, or the host (RFC 6265, section 5.3).
     ///
     /// - Parameter attribute: The attribute Domain, with or without a dot at its beginning; nil if the cookie has none.

@@ -133,7 +133,7 @@ import Testing
     @Test(
         "A Domain that is the host itself counts, also for an address and for a host that is a public suffix",
         arguments: [
-            ("http://localhost:8080/", "localhost"), ("https://api/", ".API"), ("https://[::1]/", "::1"),
+            ("http://localhost:8080/", "localhost"), ("https://api/", ".API"), ("https://[::1]/", "::1"), ("https://[FE80::1]/", "FE80::1"),
             ("https://127.0.0.1/", "127.0.0.1"),
             ("https://github.io/", "github.io"),
         ])
