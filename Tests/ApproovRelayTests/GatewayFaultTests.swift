@@ -39,6 +39,29 @@ import Testing
         #expect(drip == 504 || drip == 502)
     }
 
+    @Test(
+        "A Content-Length beside Transfer-Encoding is not passed on, so content cannot look like the next response", arguments: [3, 1_000])
+    func twoFramings(length: Int) async throws {
+        let content = "abcHTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nINJECTED"
+        let gateway = try await RawServer.start { connection in
+            _ = try await connection.receiveHead()
+            try await connection.send(
+                Self.head + "Content-Length: \(length)\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    + "\(String(content.utf8.count, radix: 16))\r\n\(content)\r\n0\r\n\r\n")
+            await connection.waitForClose()
+        }
+        try await RunningRelay.with(gateway: "http://127.0.0.1:\(gateway.port)/") { (relay) async throws in
+            let client = try RawClient(port: relay.port)
+            client.write(Self.request.replacingOccurrences(of: "Host: x\r\n", with: "Host: x\r\nConnection: close\r\n"))
+            let (text, isClosed) = await client.readToEnd()
+            let parts = text.split(separator: "\r\n\r\n", maxSplits: 1).map { $0.lowercased() }
+            #expect(isClosed && parts.count == 2)
+            #expect(parts.first?.contains("content-length") == false && parts.first?.contains("transfer-encoding: chunked") == true)
+            #expect(text.contains(content))
+        }
+        await gateway.stop()
+    }
+
     @Test("A relay that is asked to stop gives up a request that its gateway does not answer when the drain time is over")
     func stop() async throws {
         let gateway = try await RawServer.start { await $0.waitForClose() }

@@ -1,6 +1,7 @@
 import ApproovBase
 public import Foundation
 public import FoundationNetworking
+internal import HTTPTypes
 
 /// A response with its whole content.
 public struct APIResponse: Sendable {
@@ -77,15 +78,12 @@ public struct APIResponse: Sendable {
         throw refusal(.unexpectedMediaType, "\(host) answered with \(named), not with \(mediaTypes.joined(separator: " or "))")
     }
 
-    /// Whether a text is `type/subtype` with the characters of tokens (RFC 9110, section 5.6.2), and at most 100 bytes long.
+    /// Whether a text is `type/subtype`, both tokens (RFC 9110, section 5.6.2), and at most 100 bytes long.
     private static func isPlain(_ type: String) -> Bool {
         guard type.utf8.count <= 100 else { return false }
-        let parts = type.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(tokenCharacters.contains) }
+        let parts = type.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { HTTPField.Name(String($0)) != nil }
     }
-
-    /// The characters of tokens, without capital letters.
-    private static let tokenCharacters = Set("abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~".utf8)
 
     func refusal(_ code: APIError.Code, _ message: String) -> APIError { APIError(.init(code, message), response: self) }
 

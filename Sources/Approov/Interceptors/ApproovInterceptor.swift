@@ -1,5 +1,6 @@
 import Attestation
 @_spi(Internals) import ApproovBase
+import CertificatePinning
 public import Foundation
 public import FoundationNetworking
 import HTTPClient
@@ -73,21 +74,24 @@ public final class ApproovInterceptor: RequestInterceptor {
     ///   cancelled.
     public func adapt(_ request: URLRequest) async throws -> URLRequest {
         let url = try TransportURL(of: request, urls: urls)
-        guard let rule = authorizer.rule(for: url.host) else { return request }
+        guard let rule = authorizer.rule(for: url.host) else {
+            authorizer.keepConfigurationFresh()
+            return request
+        }
         guard url.isSecure else {
             throw ApproovError(.pinningError, "\(url.host) is protected and is not called over plain http: use https")
         }
-        guard !rule.settings.oblivious else {
-            throw ApproovError(
-                .configurationError, "\(url.host) is called over Oblivious HTTP: send the request with an ApproovSession")
-        }
+        try Self.checkCalledDirectly(url.host, rule)
+        if !rule.settings.attested { authorizer.keepConfigurationFresh() }
         var fields = try HTTPFields(request)
-        let outcome =
-            if let outcome = try authorizer.authorizeFromCache(&fields, of: request, to: url, rule: rule) {
-                outcome
-            } else {
-                try await authorizer.authorize(&fields, of: request, to: url, rule: rule)
-            }
+        let outcome: TokenOutcome
+        if let cached = try authorizer.authorizeFromCache(&fields, of: request, to: url, rule: rule) {
+            outcome = cached
+        } else {
+            outcome = try await authorize(&fields, of: request, to: url, rule)
+            // The token may have brought a newer configuration.
+            if let rule = authorizer.rule(for: url.host) { try Self.checkCalledDirectly(url.host, rule) }
+        }
         if case .notAttested = outcome { return request }
         // Remove every spelling of the names, because a dictionary of headers treats "A" and "a" as different. Replace the whole
         // dictionary, because setting a single header takes Foundation ten times as long.
@@ -102,5 +106,22 @@ public final class ApproovInterceptor: RequestInterceptor {
             _ = try await hooks.didPrepare(&request, &fields, &url)
         }
         return request
+    }
+
+    /// Fetches the token; once more if it reached its end while the caller's policy decided.
+    private func authorize(
+        _ fields: inout HTTPFields, of request: URLRequest, to url: TransportURL, _ rule: ProtectedHost
+    ) async throws -> TokenOutcome {
+        let unauthorized = fields
+        let outcome = try await authorizer.authorize(&fields, of: request, to: url, rule: rule)
+        guard authorizer.hasExpired(outcome) else { return outcome }
+        fields = unauthorized
+        return try await authorizer.authorize(&fields, of: request, to: url, rule: rule)
+    }
+
+    private static func checkCalledDirectly(_ host: CanonicalHost, _ rule: ProtectedHost) throws {
+        guard !rule.settings.oblivious else {
+            throw ApproovError(.configurationError, "\(host) is called over Oblivious HTTP: send the request with an ApproovSession")
+        }
     }
 }

@@ -132,6 +132,8 @@ final class TokenAuthorizer: Sendable {
             defer { if let flight, flight.isWiped { service.forgetToken(for: key) } }
             result = try await token(for: key, timeout: timeout(), life)
         }
+        // Asked before the policy decides, because that may take until the token's end.
+        let wasUsable = result.life.map { service.time.uptime < $0.endOfUse } ?? true
         removeOwn(from: &fields)
         let decision =
             if let hooks {
@@ -140,13 +142,25 @@ final class TokenAuthorizer: Sendable {
                 TokenDecision(forToken: result.status, isLenient: sendsWithoutToken)
             }
         let sendsStatus = try decision.sendsWithout(result)
-        guard let sendsStatus else { return attach(result, key, to: &fields, isOblivious: rule.settings.oblivious) }
+        guard let sendsStatus else {
+            return attach(result, key, to: &fields, isOblivious: rule.settings.oblivious, wasUsable: wasUsable)
+        }
         appendStatus(of: result, to: &fields)
         if sendsStatus || tokenHeader.sendsStatusWithoutToken {
             fields.append(HTTPField(name: names.token, value: tokenHeader.prefix + result.status.wireName(tokenHeader.statusCase)))
         }
         return .withoutToken
     }
+
+    /// Whether a request's token reached its end while the caller's policy decided.
+    func hasExpired(_ outcome: TokenOutcome) -> Bool {
+        guard let token = outcome.attached, token.wasUsable, let end = token.life?.endOfUse else { return false }
+        return service.time.uptime >= end
+    }
+
+    /// Asks for a newer configuration in the background if the last answer is old: a request without a token would otherwise never learn
+    /// that its host gets one.
+    func keepConfigurationFresh() { service.keepConfigurationFresh() }
 
     /// Removes the caller's own values: only the SDK sets these headers.
     private func removeOwn(from fields: inout HTTPFields) {
@@ -158,11 +172,11 @@ final class TokenAuthorizer: Sendable {
     }
 
     private func attach(
-        _ result: TokenFetchResult, _ key: TokenKey, to fields: inout HTTPFields, isOblivious: Bool
+        _ result: TokenFetchResult, _ key: TokenKey, to fields: inout HTTPFields, isOblivious: Bool, wasUsable: Bool = true
     ) -> TokenOutcome {
         appendStatus(of: result, to: &fields)
         append(result, to: &fields, isOblivious: isOblivious)
-        return .attached(SentToken(key: key, result: result))
+        return .attached(SentToken(key: key, result: result, wasUsable: wasUsable))
     }
 
     private func append(_ result: TokenFetchResult, to fields: inout HTTPFields, isOblivious: Bool) {

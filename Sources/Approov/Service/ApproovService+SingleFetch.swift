@@ -73,8 +73,11 @@ extension ApproovService {
     /// Fetches a token for one caller, past the cache.
     func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
         let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, notes, time] in
-            await Self.fetch(key, demand, from: authority, keeper: keeper, notes, at: time)
+        let result = await fetch.run { [authority, keeper, notes, time, last] in
+            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, notes, at: time)
+            // Here, because the caller may no longer wait.
+            last.note(outcome.result)
+            return outcome
         }
         return result.asked(for: key.host, at: time.date)
     }

@@ -76,7 +76,13 @@ final class AuthorityExchange: Sendable {
                     body: body.map(RequestBody.bytes) ?? .none, policy: policy, options: options))
             if accepting.contains(response.status) { return Answer(status: response.status, json: nil) }
             let isProblem = response.status != 200
-            let bytes = try await response.body.collect(upTo: isProblem ? Problem.maximumBytes : Self.maximumAnswerBytes)
+            let bytes: [UInt8]
+            do {
+                bytes = try await response.body.collect(upTo: isProblem ? Problem.maximumBytes : Self.maximumAnswerBytes)
+            } catch let error as TransportError where isProblem && error.code == .bodyTooLarge {
+                // The page of a server in between: its status and its Retry-After count all the same.
+                bytes = []
+            }
             guard !isProblem else { throw refusal(response, bytes) }
             guard response.headerFields.mediaType == "application/json" else {
                 throw AuthorityFailure.notAnAuthority("its response is not JSON")

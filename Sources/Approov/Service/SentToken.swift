@@ -6,6 +6,8 @@ struct SentToken: Sendable {
     let key: TokenKey
     /// The fetch that brought it.
     let result: TokenFetchResult
+    /// Whether the token could still be used when it arrived: a further token of an authority that is too slow would be no newer.
+    var wasUsable = true
 
     var text: String { result.token }
     var life: TokenLife? { result.life }

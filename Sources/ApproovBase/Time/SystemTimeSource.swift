@@ -19,7 +19,7 @@ public struct SystemTimeSource: TimeSource {
     /// The longest sleep: a hundred years.
     ///
     /// The standard library ends the process for a sleep of more than 2^63 seconds.
-    private static let longestSleep: Duration = .seconds(100 * 365 * 86_400)
+    package static let longestSleep: Duration = .seconds(100 * 365 * 86_400)
 
     /// Sleeps on the continuous clock, for a hundred years at most.
     ///

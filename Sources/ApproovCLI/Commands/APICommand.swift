@@ -294,11 +294,12 @@ struct APICommand: AsyncParsableCommand {
     /// - Returns: The change.
     /// - Throws: An error when a pin of -removePin is malformed.
     private func pinChange(to given: [String]) throws -> @Sendable ([String]) throws -> [String] {
+        let list = managedTrustRoots ? "approov api -managedTrustRoots" : "approov api -list"
         let (removed, keeps) = (try removePin.map { try Pin($0, allowingHashOfNothing: true).description }, keep)
         return { present in
             guard keeps || given.isEmpty else { return given }
             for pin in removed where !present.contains(pin) {
-                throw CommandFailure("\(pin) is not one of the present pins; see: approov api -list")
+                throw CommandFailure("\(pin) is not one of the present pins; see: \(list)")
             }
             return present.filter { !removed.contains($0) } + given.filter { !present.contains($0) }
         }

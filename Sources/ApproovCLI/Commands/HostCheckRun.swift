@@ -97,6 +97,9 @@ struct HostCheckRun {
     /// - Parameter host: The host, with a port if it is not 443.
     /// - Throws: `CommandFailure` when there is a problem, or the host cannot be checked.
     func check(_ host: String) async throws {
+        guard !host.contains(where: "/?#@".contains) else {
+            throw CommandFailure("\(Console.withoutSecrets(host)) is not a host name; give HOST or HOST:PORT, such as api.example.com")
+        }
         let url: TransportURL
         do {
             // An IPv6 address may come without brackets, as the account has it.

@@ -18,8 +18,12 @@ enum RFC3339 {
         guard hours < 24, minutes < 60 else { return nil }
         let offset = TimeInterval((hours * 60 + minutes) * 60)
         let fraction = fields.3.flatMap { TimeInterval("0\($0)") } ?? 0
-        return date.addingTimeInterval(fraction + (fields.4 == "-" ? offset : -offset))
+        let moment = date.addingTimeInterval(fraction + (fields.4 == "-" ? offset : -offset))
+        return years.contains(moment.timeIntervalSince1970) ? moment : nil
     }
+
+    /// The years 1 to 9999, in seconds since 1970: what the format can write again in UTC.
+    private static let years = -62_135_596_800.0..<253_402_300_800
 
     /// This moment, in seconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970) }

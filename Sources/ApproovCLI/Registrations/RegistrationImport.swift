@@ -70,6 +70,9 @@ struct RegistrationImport {
                 "\(place): the word after \(verb) is not a time in RFC 3339, such as 2027-01-31T12:00:00Z; if it belongs to the label, "
                     + "begin the label with another word")
         }
+        guard date.timeIntervalSince1970 >= 1 else {
+            throw CommandFailure("\(place): the time after \(verb) must be after the beginning of 1970; correct it")
+        }
         text = rest
         return Int64(date.timeIntervalSince1970)
     }

@@ -68,11 +68,12 @@ extension TestPKI {
     ///   - signer: The certificate whose key signs the list; the issuer by default.
     ///   - thisUpdate: The start of the list's validity; by default a minute ago.
     ///   - nextUpdate: The end of the list's validity; by default an hour from now.
+    ///   - base: The number of the full list that this delta list changes; by default this is a full list.
     /// - Returns: The list as DER.
     /// - Throws: When OpenSSL fails.
     public static func revocationList(
         of issuer: TestCertificate, revoking revoked: [TestCertificate] = [], signedBy signer: TestCertificate? = nil,
-        thisUpdate: Date = Date(timeIntervalSinceNow: -60), nextUpdate: Date? = Date(timeIntervalSinceNow: 3_600)
+        thisUpdate: Date = Date(timeIntervalSinceNow: -60), nextUpdate: Date? = Date(timeIntervalSinceNow: 3_600), deltaOf base: Int? = nil
     ) throws -> [UInt8] {
         let list = X509_CRL_new()
         defer { X509_CRL_free(list) }
@@ -87,6 +88,13 @@ extension TestPKI {
             try withX509(certificate) { _ = X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber($0)) }
             withTimes([thisUpdate]) { _ = X509_REVOKED_set_revocationDate(entry, $0[0]) }
             guard X509_CRL_add0_revoked(list, entry) == 1 else { throw TestServerError("OpenSSL cannot add the entry") }
+        }
+        if let base {
+            let number = ASN1_INTEGER_new()
+            defer { ASN1_INTEGER_free(number) }
+            guard ASN1_INTEGER_set(number, base) == 1, X509_CRL_add1_ext_i2d(list, NID_delta_crl, number, 1, 0) == 1 else {
+                throw TestServerError("OpenSSL cannot add the extension")
+            }
         }
         X509_CRL_sort(list)
         try withKey(signer ?? issuer) { key in

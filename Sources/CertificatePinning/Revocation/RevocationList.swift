@@ -47,6 +47,10 @@ final class RevocationList: Sendable {
     func status(of issued: IssuedCertificate, at time: Date) throws -> RevocationStatus {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
+        // OpenSSL takes a delta list for a complete one, unless it may also accept indirect lists and lists of some reasons.
+        guard X509_CRL_get_ext_by_NID(list, NID_delta_crl, -1) < 0 else {
+            throw RevocationProblem("it is a delta list, which has only the changes to another list (RFC 5280, section 5.2.4)")
+        }
         let nextUpdate = X509_CRL_get0_nextUpdate(list)
         let end = try RevocationRules.validUntil(
             thisUpdate: OpenSSLText.date(X509_CRL_get0_lastUpdate(list)), nextUpdate: OpenSSLText.date(nextUpdate),

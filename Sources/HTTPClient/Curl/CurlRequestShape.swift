@@ -115,6 +115,7 @@ extension Duration {
     /// Milliseconds for libcurl's timeouts: at least 1, because 0 means no timeout, and at most 2,000,000,000, which fits into 32 bits.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
+        guard seconds >= 0 else { return 1 }
         guard seconds < 2_000_000 else { return 2_000_000_000 }
         return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
     }

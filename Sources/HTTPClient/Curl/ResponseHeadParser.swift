@@ -54,10 +54,11 @@ enum ResponseHeadParser {
         guard let statusLine = nextLine(&rest), let (version, status) = statusLineParts(statusLine) else { return nil }
         var fields = HTTPFields()
         fields.reserveCapacity(16)
-        var isEncoded = false
+        var (isEncoded, hasTransferCoding) = (false, false)
         while let line = nextLine(&rest) {
             guard fields.count < maximumLines, let field = field(line) else { return nil }
             if field.name == .contentEncoding { isEncoded = true }
+            if field.name == .transferEncoding { hasTransferCoding = true }
             fields.append(field)
         }
         if isEncoded, isDecoded {
@@ -65,6 +66,8 @@ enum ResponseHeadParser {
             fields[.contentEncoding] = nil
             fields[.contentLength] = nil
         }
+        // Transfer-Encoding overrides it, and a server that passes the response on must remove it (RFC 9112, section 6.3).
+        if hasTransferCoding { fields[.contentLength] = nil }
         return Head(version: version, status: status, fields: fields)
     }
 

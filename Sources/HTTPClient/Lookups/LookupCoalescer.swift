@@ -129,7 +129,7 @@ final class LookupCoalescer: Sendable {
         }
         let timing = deadline.map { deadline in
             Task {
-                try await Task.sleep(until: deadline)
+                try await Self.sleep(for: deadline - .now)
                 answer.finish()
             }
         }
@@ -193,6 +193,10 @@ final class LookupCoalescer: Sendable {
         unwanted?.cancel()
     }
 
+    private static func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: min(duration, SystemTimeSource.longestSleep))
+    }
+
     private static func fetch(
         _ lookup: TrustLookup, proxy: ProxyConfiguration?, by fetcher: any TrustLookupFetching, within timeout: Duration
     ) async -> TrustLookupResult {
@@ -206,7 +210,7 @@ final class LookupCoalescer: Sendable {
             }
         }
         let timing = Task {
-            try await Task.sleep(for: timeout)
+            try await Self.sleep(for: timeout)
             answer.yield(TrustLookupResult(failure: "no answer within \(timeout)", receivedAt: Date()))
         }
         defer {

@@ -117,7 +117,7 @@ struct ComponentReader {
         return field
     }
 
-    /// Appends each line of a field, with a comma and a space between them.
+    /// Appends each line of a field, with a comma and a space between them, or a semicolon and a space for Cookie.
     private func write(
         _ component: SignatureComponent, in fields: HTTPFields, to output: inout [UInt8],
         line append: (inout [UInt8], UnsafeBufferPointer<UInt8>) -> Void
@@ -131,7 +131,13 @@ struct ComponentReader {
                         .invalidComponent, "several lines of Set-Cookie can only be covered with the parameter bs (RFC 9421, section 2.1.3)"
                     )
                 }
-                output.appendSeparator()
+                if component.name == "cookie", !component.parameters.contains(.bytes) {
+                    // HTTP/2 may split this one field, which is no list, at its semicolons (RFC 9113, section 8.2.3). Joined with commas,
+                    // two cookies could not be told from one whose value has a comma.
+                    output += "; ".utf8
+                } else {
+                    output.appendSeparator()
+                }
             }
             isFound = true
             field.withUnsafeBytesOfValue { append(&output, $0) }

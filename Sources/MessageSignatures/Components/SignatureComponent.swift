@@ -85,7 +85,7 @@ public struct SignatureComponent: Sendable {
         return SignatureComponent(unchecked: .queryParameter, "@query-param", [.name(String(decoding: encoded, as: UTF8.self))])
     }
 
-    /// A header field: its lines, trimmed and joined with a comma and a space.
+    /// A header field: its lines, trimmed and joined with a comma and a space; lines of Cookie with a semicolon and a space.
     ///
     /// - Parameter name: The field's name.
     /// - Returns: The identifier.

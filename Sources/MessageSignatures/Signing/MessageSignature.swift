@@ -59,20 +59,22 @@ public struct MessageSignature: Sendable {
     ///
     /// - Parameter fields: The header fields.
     /// - Throws: ``MessageSignatureError`` with code `duplicateName` when a signature has this label already, and with code
-    ///   `malformedField` when the fields are not signatures.
+    ///   `malformedField` when the fields are not signatures; the fields are then unchanged.
     public func add(to fields: inout HTTPFields) throws(MessageSignatureError) {
+        var changed = fields
         for (name, member) in [(Self.inputFieldName, inputMember), (Self.fieldName, signatureMember)] {
             // A field without a member is no dictionary (RFC 9651, section 3.2), and would make the signature unreadable.
-            guard let members = try fields.dictionary(name), !members.isEmpty else {
-                fields[name] = member
+            guard let members = try changed.dictionary(name), !members.isEmpty else {
+                changed[name] = member
                 continue
             }
             guard !members.contains(where: { $0.key == label }) else {
                 throw MessageSignatureError(.duplicateName, "the message has a signature with the label \(label) already")
             }
             // A line without a member, before a comma, would make the joined field unreadable.
-            let lines = fields[values: name].filter { !$0.allSatisfy { $0 == " " || $0 == "\t" } }
-            fields[name] = (lines + [member]).joined(separator: ", ")
+            let lines = changed[values: name].filter { !$0.allSatisfy { $0 == " " || $0 == "\t" } }
+            changed[name] = (lines + [member]).joined(separator: ", ")
         }
+        fields = changed
     }
 }

@@ -48,6 +48,11 @@ struct MessageParser {
     /// those that pad all short messages alike need a fixed allowance.
     static let paddingAllowance = 1 << 20
 
+    /// Content chunks of fewer bytes are joined.
+    private static let smallChunk = 1_024
+    /// How many bytes of small chunks are joined, about.
+    private static let joinedBytes = 64 << 10
+
     private let kind: Kind
     private let limits: BinaryHTTPLimits
     private var buffer: Data
@@ -219,7 +224,28 @@ struct MessageParser {
         } else {
             state = isKnownLength ? .trailers : .contentLength
         }
-        return .part(.body(buffer[start..<start + count]))
+        let content = buffer[start..<start + count]
+        guard count < Self.smallChunk, case .contentLength = state else { return .part(.body(content)) }
+        return .part(.body(joined(content, bytes)))
+    }
+
+    /// Adds the small chunks that follow a small one and are here already: each part that is passed on has a cost, and a message may
+    /// consist of chunks of one byte.
+    ///
+    /// Whatever else follows is left to the next steps: the end, a chunk that is large or incomplete, one above the limit.
+    private mutating func joined(_ first: Data, _ bytes: Span<UInt8>) -> Data {
+        var joined: [UInt8] = []
+        while joined.count < Self.joinedBytes {
+            var start = offset
+            guard let length = VariableLengthInteger.read(bytes, at: &start), length > 0, length < UInt64(Self.smallChunk),
+                start + Int(length) <= bytes.count, Int(length) <= limits.bodyBytes - bodyBytes
+            else { break }
+            if joined.isEmpty { joined += first }
+            for index in start..<start + Int(length) { joined.append(bytes[index]) }
+            bodyBytes += Int(length)
+            offset = start + Int(length)
+        }
+        return joined.isEmpty ? first : Data(joined)
     }
 
     private mutating func readTrailers(_ bytes: Span<UInt8>) throws(OHTTPError) -> Step {

@@ -126,7 +126,9 @@ struct APICommandTests {
         try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", one)
         try await refused("malformedPin", "-managedTrustRoots", "-removePin", "x")
         try await refused("storeMissing", "-managedTrustRoots", "-removePin", one)
-        try await refused("is not one of the present pins", "-managedTrustRoots", "-keep", "-pin", one, "-removePin", two)
+        try await refused(
+            "is not one of the present pins; see: approov api -managedTrustRoots", "-managedTrustRoots", "-keep", "-pin", one, "-removePin",
+            two)
         try await refused("-pinFrom \"\(garbage)\": ", "-add", "a.example.com", "-pin", one, "-pinFrom", garbage)
         try await refused("or a pin (malformedPin", "-managedTrustRoots", "-pinFrom", folder.path("missing.key"))
         try await refused("malformedPin", "-add", "a.example.com", "-pin", one, "-pin", "sha256/AAAA")

@@ -82,6 +82,17 @@ struct HostCheckRunTests {
         }
     }
 
+    @Test("A URL is no host, and the message does not repeat what may be a password")
+    func url() async throws {
+        let pins = [try leaf().pin, backup.pin].flatMap { ["-pin", $0.description] }
+        #expect(try await approov(["api", "-add", Self.host] + pins).exitCode == 0)
+        for text in ["https://\(Self.host)/", "user:canary@\(Self.host)", "\(Self.host)/path", "\(Self.host)?token=canary"] {
+            let run = try await approov(["api", "-check", text])
+            #expect(run.exitCode == 1 && run.errors.contains("is not a host name; give HOST or HOST:PORT"), "\(run.errors)")
+            #expect(!(run.errors + run.output).contains("canary") && !run.errors.contains("-add"))
+        }
+    }
+
     @Test("A host is checked against the pins of its pattern")
     func pattern() async throws {
         let leaf = try leaf()

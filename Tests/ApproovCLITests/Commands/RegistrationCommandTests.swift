@@ -85,6 +85,8 @@ struct RegistrationCommandTests {
         arguments: [
             ("AAAA app", "44 characters"), ("\u{1B}[2J", "44 characters"), ("%1  a\u{7}b", "control character"), ("%0  other", "line 1"),
             ("%1  expires 2027-01-31 beta build", "the word after expires is not a time in RFC 3339, such as 2027-01-31T12:00:00Z"),
+            ("%1  expires 1969-12-31T23:59:59Z  old", "the time after expires must be after the beginning of 1970"),
+            ("%1  expires 9999-12-31T23:59:59-23:59  old", "the word after expires is not a time in RFC 3339"),
             ("%1  2026-01-01T00:00:00Z  expired 2026-02-30T00:00:00Z  old", "the word after expired is not a time in RFC 3339"),
         ])
     func wrongLine(line: String, reason: String) async throws {

@@ -1,10 +1,11 @@
-import Approov
 import ApproovTesting
 import Attestation
 import Foundation
 import FoundationNetworking
 import HTTPClient
 import Testing
+
+@testable import Approov
 
 @Suite struct ApproovInterceptorTests {
     private func header(_ request: URLRequest, _ name: String = "Approov-Token") -> String? { request.value(forHTTPHeaderField: name) }
@@ -57,7 +58,7 @@ import Testing
         #expect(lines.values.first?.hasPrefix("ey") == true)
     }
 
-    @Test("Requests to hosts without tokens and to excluded URLs stay unchanged, and the authority is not asked")
+    @Test("Requests to hosts without tokens and to excluded URLs stay unchanged, and the authority is asked for no token")
     func untouched() async throws {
         let world = try World(hosts: ["api.test": .pinned, "open.test": .pinned.with { $0.attested = false }])
         let interceptor = try ApproovInterceptor(
@@ -66,7 +67,18 @@ import Testing
             let request = URLRequest(text, ["X": "y"])
             #expect(try await interceptor.adapt(request) == request)
         }
-        #expect(world.transport.requests.isEmpty)
+        #expect(world.authority.seen.value.challenges == 0 && world.authority.seen.value.attestations.isEmpty)
+    }
+
+    @Test("A host that a newer configuration adds gets tokens without a restart", arguments: [false, true])
+    func addedHost(isKnown: Bool) async throws {
+        let world = try World(hosts: isKnown ? ["later.test": .pinned.with { $0.attested = false }] : [:])
+        let interceptor = try ApproovInterceptor(service: world.service)
+        let next = world.account.configuration(version: 2, hosts: ["later.test": .pinned])
+        world.authority.script.value.configurations = [try world.account.signed(next)]
+        _ = try await interceptor.adapt(URLRequest("https://later.test/"))
+        #expect(await eventually { !world.service.isRefreshing })
+        #expect(header(try await interceptor.adapt(URLRequest("https://later.test/"))) != nil)
     }
 
     @Test("Plain HTTP to a protected host is refused before anything is sent")
@@ -87,6 +99,42 @@ import Testing
             #expect(error?.code == .configurationError && error?.message.contains("an ApproovSession") == true, "\(text)")
         }
         #expect(world.transport.requests.isEmpty)
+    }
+
+    @Test("A host that a newer configuration calls over Oblivious HTTP is refused, if the token brings that configuration")
+    func becomesOblivious() async throws {
+        let world = try World()
+        let newer = world.account.configuration(
+            version: 2, hosts: ["api.test": .pinned.with { $0.oblivious = true }], oblivious: world.gateway.settings)
+        world.authority.script.value.configurations = [try world.account.signed(newer)]
+        let interceptor = try ApproovInterceptor(service: world.service)
+        await #expect(throws: ApproovError(.configurationError, "")) { try await interceptor.adapt(URLRequest("https://api.test/")) }
+        #expect(world.authority.seen.value.attestations.count == 1)
+    }
+
+    @Test("A token that reaches its end while the policy decides is replaced")
+    func expiresInDecision() async throws {
+        struct Asking: AttestationPolicy {
+            let clock: ManualClock
+            let tokens = Shared<[String]>([])
+            func decide(_ result: TokenFetchResult, for request: URLRequest) async throws -> TokenDecision {
+                let count = tokens.change { tokens in
+                    tokens.append(result.token)
+                    return tokens.count
+                }
+                if count == 1 { clock.advance(by: .seconds(25)) }
+                return .attach
+            }
+        }
+        let world = try World()
+        world.authority.script.value.lifetime = 20
+        var configuration = ApproovSessionConfiguration()
+        let policy = Asking(clock: world.clock)
+        configuration.policy = policy
+        let adapted = try await ApproovInterceptor(service: world.service, configuration: configuration)
+            .adapt(URLRequest("https://api.test/"))
+        #expect(policy.tokens.value.count == 2 && header(adapted) == policy.tokens.value.last)
+        #expect(world.authority.seen.value.attestations.count == 2)
     }
 
     @Test("A request without its binding header is refused unless the caller allows it")

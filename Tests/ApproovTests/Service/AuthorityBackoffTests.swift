@@ -34,12 +34,15 @@ import Testing
         try backoff.check(.exchange)
     }
 
-    @Test("Retry-After in the answer to a configuration request also pauses attestations")
-    func oneForAll() async throws {
+    @Test(
+        "Retry-After in the answer to a configuration request also pauses attestations, however long its page is", arguments: [0, 20_000])
+    func oneForAll(bytes: Int) async throws {
         let world = try World()
         world.authority.script.value.fault = { request in
             guard request.url.target.hasPrefix("/v1/configuration") else { return nil }
-            return TransportResponse(status: 503, headerFields: [.retryAfter: "30"], url: request.url)
+            return TransportResponse(
+                status: 503, headerFields: [.retryAfter: "30"], url: request.url,
+                body: ResponseBody(bytes: [UInt8](repeating: 0x20, count: bytes)))
         }
         await #expect(throws: ApproovError(.networkingError, "")) { try await world.service.refreshConfiguration() }
         let url = try #require(URL(string: "https://api.test/"))

@@ -265,6 +265,28 @@ import Testing
         #expect(world.apiRequests.map { $0.headerFields[.approovToken] } == Array(tokens.suffix(1)))
     }
 
+    @Test("If a token expires while the policy decides about it, the request is sent with another token")
+    func tokenExpiresInDecision() async throws {
+        struct Asking: AttestationPolicy {
+            let clock: ManualClock
+            let count = Shared(0)
+            func decide(_ result: TokenFetchResult, for request: URLRequest) async throws -> TokenDecision {
+                let isFirst = count.change { count in
+                    count += 1
+                    return count == 1
+                }
+                if isFirst { clock.advance(by: .seconds(25)) }
+                return .attach
+            }
+        }
+        let world = try World()
+        world.authority.script.value.lifetime = 20
+        let policy = Asking(clock: world.clock)
+        _ = try await session(in: world, policy: policy).data(for: URLRequest("https://api.test/"))
+        #expect(policy.count.value == 2)
+        #expect(world.authority.seen.value.attestations.count == 2 && world.apiRequests.count == 1)
+    }
+
     @Test("A request whose token expires each time that it is prepared is prepared twice, and then sent")
     func tokenAlwaysExpires() async throws {
         let world = try World()

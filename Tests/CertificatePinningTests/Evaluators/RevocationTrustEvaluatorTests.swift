@@ -190,6 +190,14 @@ struct RevocationTrustEvaluatorTests {
         #expect(try refusal(Self.stapled, below, staple: TestPKI.ocspResponse(for: below)) == nil)
     }
 
+    @Test("A delta CRL does not count, because it lists only the changes to another list")
+    func deltaList() throws {
+        for revoked in [[], [leaf]] {
+            let delta = try TestPKI.revocationList(of: root, revoking: revoked, deltaOf: 1)
+            #expect(try refusal(RevocationTrustEvaluator(sources: .crl), crl: result(delta))?.reason == .revocationUnknown)
+        }
+    }
+
     @Test("A CRL that another authority signed or issued does not count")
     func foreignList() throws {
         let list = try TestPKI.revocationList(of: root, signedBy: TestPKI.root("Other Root"))

@@ -57,6 +57,16 @@ struct LookupCoalescerTests {
         #expect(await fetcher.count == 1)
     }
 
+    @Test("The longest timeouts are waits without an end, and do not end the process")
+    func longestTimeouts() async throws {
+        fetcher.gate.open()
+        let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(Int64.max), time: ManualClock())
+        let results = try await coalescer.results(
+            of: [lookup], for: request(), until: .now + .seconds(Int64.max), over: InProcessTransport(status: 200))
+        #expect(results[lookup]?.bytes == [42])
+        #expect(Duration.seconds(Int64.max).wholeMilliseconds == 2_000_000_000 && Duration.seconds(Int64.min).wholeMilliseconds == 1)
+    }
+
     @Test("A request through a proxy and a direct request never share a look-up")
     func proxies() async throws {
         let coalescer = LookupCoalescer(fetcher: fetcher, timeout: .seconds(20), time: ManualClock())

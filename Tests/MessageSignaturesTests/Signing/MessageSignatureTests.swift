@@ -28,6 +28,13 @@ import Testing
         #expect(code { try install.add(to: &headers) } == .duplicateName)
         var foreign = fields(["Signature-Input": "("])
         #expect(code { try install.add(to: &foreign) } == .malformedField)
+        // The first field could take the signature, the second cannot: both stay as they were.
+        for text in [install.signatureMember, "("] {
+            let before = fields(["Signature": text])
+            var half = before
+            #expect(code { try install.add(to: &half) } != nil)
+            #expect(half == before)
+        }
     }
 
     @Test("Empty signature fields are replaced, because no verifier could read a signature behind them")

@@ -145,6 +145,22 @@ import Testing
         #expect(refusal(tight) == .invalidSignature)
     }
 
+    @Test("Cookies that HTTP/2 split verify, and a cookie that was split at a comma in its value does not")
+    func cookieLines() async throws {
+        let components: [SignatureComponent] = [.method, .targetURI, .field(.cookie)]
+        for (signedLines, sentLines, isSame) in [
+            (["a=1; b=2"], ["a=1", "b=2"], true), (["a=1", "b=2"], ["a=1; b=2"], true),
+            (["pref=x, role=admin"], ["pref=x", "role=admin"], false), (["a=1", "role=user"], ["a=1, role=user"], false),
+        ] {
+            var request = try request("GET", "https://example.com/", [:])
+            for line in signedLines { request.fields.append(HTTPField(name: .cookie, value: line)) }
+            var sent = try await signed(request, parameters(.ecdsaP256SHA256, components))
+            sent.fields.removeAll { $0.name == .cookie }
+            for line in sentLines { sent.fields.append(HTTPField(name: .cookie, value: line)) }
+            #expect(refusal(sent) == (isSame ? nil : .invalidSignature), "\(signedLines) \(sentLines)")
+        }
+    }
+
     @Test("A covered structured field with thousands of keys is refused, before the signature is checked and before one is made")
     func manyKeys() async throws {
         let covered = #"a=("@method" "@target-uri" "priority";sf);created=\#(now)"#

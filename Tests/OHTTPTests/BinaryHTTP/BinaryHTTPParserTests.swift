@@ -57,6 +57,29 @@ struct BinaryHTTPParserTests {
         do { return .success(try work()) } catch { return .failure(error as? OHTTPError ?? OHTTPError(.finished, "another error")) }
     }
 
+    @Test("Content that comes in chunks of one byte is passed on in large parts, and counts against the limit")
+    func tinyChunks() throws {
+        let count = 300_000
+        var bytes = Data(.get(2) + [0])
+        for index in 0..<count { bytes += [1, UInt8(index & 0xff)] }
+        bytes += [0, 0]
+        var parser = BinaryHTTPRequestParser(limits: BinaryHTTPLimits(bodyBytes: count))
+        try parser.append(bytes)
+        parser.finish()
+        var content: [UInt8] = []
+        var parts = 0
+        while let part = try parser.next() {
+            guard case .body(let data) = part else { continue }
+            content += data
+            parts += 1
+        }
+        #expect(parts < 10 && content == (0..<count).map { UInt8($0 & 0xff) })
+        let error = #expect(throws: OHTTPError.self) {
+            try BinaryHTTPRequest(decoding: bytes, limits: BinaryHTTPLimits(bodyBytes: count - 1))
+        }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test("The parser returns the head when its section is complete, and content as it arrives")
     func early() throws {
         var parser = BinaryHTTPRequestParser()

@@ -36,7 +36,11 @@ struct CookieNote {
 
 extension HTTPCookie {
     /// The domain without the dot that stands for its subdomains, in lower case.
-    var bareDomain: String { String(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]).lowercased() }
+    var bareDomain: String { Self.bare(domain) }
+
+    private static func bare(_ domain: String) -> String {
+        String(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]).lowercased()
+    }
 
     /// Whether only https may carry the cookie.
     var needsHTTPS: Bool {
@@ -78,7 +82,7 @@ extension HTTPCookie {
 
     /// Whether a host of this cookie's domain may be one of the other's.
     func sharesDomain(with other: SetCookie) -> Bool {
-        let (one, two) = (bareDomain, other.domain.hasPrefix(".") ? String(other.domain.dropFirst()) : other.domain)
+        let (one, two) = (bareDomain, Self.bare(other.domain))
         return one == two || one.hasSuffix("." + two) || two.hasSuffix("." + one)
     }
 
