@@ -154,8 +154,7 @@ final class TokenAuthorizer: Sendable {
 
     /// Whether a request's token reached its end while the caller's policy decided.
     func hasExpired(_ outcome: TokenOutcome) -> Bool {
-        guard let token = outcome.attached, token.wasUsable, let end = token.life?.endOfUse else { return false }
-        return service.time.uptime >= end
+        outcome.attached?.endOfUse.map { service.time.uptime >= $0 } ?? false
     }
 
     /// Asks for a newer configuration in the background if the last answer is old: a request without a token would otherwise never learn

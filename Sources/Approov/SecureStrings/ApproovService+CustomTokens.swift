@@ -64,11 +64,9 @@ extension ApproovService {
             result = TokenFetchResult(status: .badPayload, error: error)
         case .success(let claims):
             if let key = keyOfAnyHost {
-                result = await fetchOnce(key, AttestationDemand(customClaims: claims))
-                // A genuine app's result always has one.
-                if result.customToken == nil { result = result.rejected }
-                last.note(result)
-                result = result.withCustomToken
+                // A genuine app's result always has a custom JWT.
+                result = await fetchOnce(key, AttestationDemand(customClaims: claims)) { $0.customToken == nil ? $0.rejected : $0 }
+                    .withCustomToken
             } else {
                 result = TokenFetchResult(status: .unknownURL, error: .noNamedHost)
             }

@@ -103,7 +103,6 @@ extension ApproovService {
                             + " tokens: add one with `approov api -add`"))
             }
             result = await fetchOnce(key, AttestationDemand())
-            last.note(result)
             guard result.status == .success, case .unknown = strings.verdict else { break }
         }
         return result

@@ -23,9 +23,7 @@ extension ApproovService {
 
     /// Fetches a limited-use token.
     func limitedUseToken(for key: TokenKey) async -> TokenFetchResult {
-        let result = await fetchOnce(key, AttestationDemand(isLimitedUse: true))
-        last.note(result)
-        return result
+        await fetchOnce(key, AttestationDemand(isLimitedUse: true))
     }
 
     /// How the last attestation ended, for which host and when; nil before the first one.
@@ -47,9 +45,7 @@ extension ApproovService {
     ///   obtained or no host gets tokens; `interceptorError` when the policy threw; `CancellationError` when the task is cancelled.
     public func precheck(policy: any AttestationPolicy = StandardPolicy()) async throws {
         guard let key = keyOfAnyHost else { throw ApproovError.noNamedHost }
-        var result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true))
-        if !result.isGenuine { result = result.rejected }
-        last.note(result)
+        let result = await fetchOnce(key, AttestationDemand(usesNewChallenge: true)) { $0.isGenuine ? $0 : $0.rejected }
         try Task.checkCancellation()
         let decision: TokenDecision
         do {
@@ -70,16 +66,22 @@ extension ApproovService {
             .map { TokenKey(host: $0.name, entry: $0.entry, binding: nil) }
     }
 
-    /// Fetches a token for one caller, past the cache.
-    func fetchOnce(_ key: TokenKey, _ demand: AttestationDemand) async -> TokenFetchResult {
+    /// Fetches a token for one caller, past the cache, and notes how that ended.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the token.
+    ///   - demand: What the attestation is to bring.
+    ///   - judge: Returns the result as the caller sees it.
+    /// - Returns: The judged result.
+    func fetchOnce(
+        _ key: TokenKey, _ demand: AttestationDemand, judge: @escaping @Sendable (TokenFetchResult) -> TokenFetchResult = { $0 }
+    ) async -> TokenFetchResult {
         let fetch = SingleFetch(time: time, timeout: limits.fetchTimeout)
-        let result = await fetch.run { [authority, keeper, notes, time, last] in
-            let outcome = await Self.fetch(key, demand, from: authority, keeper: keeper, notes, at: time)
-            // Here, because the caller may no longer wait.
-            last.note(outcome.result)
-            return outcome
+        @Sendable func judged(_ result: TokenFetchResult) -> TokenFetchResult { judge(result.asked(for: key.host, at: time.date)) }
+        let result = await fetch.run(noting: { [last] in last.note(judged($0)) }) { [authority, keeper, notes, time] in
+            await Self.fetch(key, demand, from: authority, keeper: keeper, notes, at: time)
         }
-        return result.asked(for: key.host, at: time.date)
+        return judged(result)
     }
 }
 

@@ -7,8 +7,6 @@ final class LastResult: Sendable {
     var value: TokenFetchResult? { result.withLock { $0 } }
 
     func note(_ result: TokenFetchResult) {
-        // A caller that no longer waits does not end an attestation.
-        guard !(result.error?.cause is CancellationError) else { return }
         let kept = result.withoutToken
         self.result.withLock { $0 = kept }
     }

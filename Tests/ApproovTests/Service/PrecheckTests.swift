@@ -152,18 +152,30 @@ import Testing
             await Task.detached { for await _ in never {} }.value
             return ""
         }
-        let world = try World(attester: hanging)
-        let waiting = Task { try await world.service.precheck() }
-        await world.clock.sleepers(atLeast: 1)
-        #expect(await eventually { world.attester.requests.count == 1 })
-        world.clock.advance(by: .seconds(30))
-        await #expect(throws: ApproovError(.networkingError, "")) { try await waiting.value }
-        #expect(world.service.lastResult?.status == .poorNetwork)
+        for isCancelled in [false, true] {
+            let world = try World(attester: hanging)
+            let waiting = Task { try await world.service.precheck() }
+            await world.clock.sleepers(atLeast: 1)
+            #expect(await eventually { world.attester.requests.count == 1 })
+            if isCancelled {
+                waiting.cancel()
+                await #expect(throws: CancellationError.self) { try await waiting.value }
+                #expect(world.service.lastResult == nil)
+                world.clock.advance(by: .seconds(30))
+            } else {
+                world.clock.advance(by: .seconds(30))
+                await #expect(throws: ApproovError(.networkingError, "")) { try await waiting.value }
+            }
+            #expect(await eventually { world.service.lastResult?.status == .poorNetwork })
+        }
     }
 
-    @Test("A cancelled caller stops waiting, and its attestation does not make the service wait before the next one")
-    func cancelled() async throws {
+    @Test(
+        "A cancelled caller stops waiting, and its attestation goes on without making the service wait before the next one",
+        arguments: [true, false])
+    func cancelled(isGenuine: Bool) async throws {
         let world = try World()
+        if !isGenuine { world.authority.script.value.secureStrings = nil }
         let gate = Gate()
         world.authority.script.value.fault = { request in
             if request.url.target == "/v1/attestations" { try await gate.wait() }
@@ -176,7 +188,8 @@ import Testing
         // The attestation goes on, so it has not ended yet.
         #expect(world.service.lastResult == nil)
         gate.open()
-        #expect(await eventually { world.service.lastResult?.status == .success })
+        #expect(await eventually { world.service.lastResult != nil })
+        #expect(world.service.lastResult?.status == (isGenuine ? .success : .rejected))
         #expect(await world.service.fetchToken(for: url).status == .success)
     }
 }

@@ -71,8 +71,7 @@ struct TokenStation: Sendable {
     /// - Parameter outcome: What this station did to the request.
     /// - Returns: The uptime; nil without a token, or if the token was too old when it arrived, because a further token would be no newer.
     func endOfUse(of outcome: TokenOutcome) -> Duration? {
-        guard let token = outcome.attached, token.wasUsable else { return nil }
-        return token.life?.endOfUse
+        outcome.attached?.endOfUse
     }
 
     /// Whether an uptime has passed; false for nil.
