@@ -145,14 +145,14 @@ import Testing
 
     @Test("An authority that does not answer, or an attester that hangs, keeps the caller no longer than the limit")
     func bounded() async throws {
-        let (never, end) = AsyncStream.makeStream(of: Void.self)
-        defer { end.finish() }
-        let hanging = ScriptedAttester { _ in
-            // Deaf to cancellation.
-            await Task.detached { for await _ in never {} }.value
-            return ""
-        }
         for isCancelled in [false, true] {
+            let (never, end) = AsyncStream.makeStream(of: Void.self)
+            defer { end.finish() }
+            let hanging = ScriptedAttester { _ in
+                // Deaf to cancellation.
+                await Task.detached { for await _ in never {} }.value
+                return ""
+            }
             let world = try World(attester: hanging)
             let waiting = Task { try await world.service.precheck() }
             await world.clock.sleepers(atLeast: 1)
